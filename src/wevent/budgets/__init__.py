@@ -1,0 +1,1 @@
+"""Step 3: what each row may spend now."""

@@ -1,0 +1,243 @@
+"""Dynamic requirements, slot by slot: declared levels come in, what they leave now goes out.
+
+A declaration made at slot τ binds forward in τ … τ+wF-1 and backward in τ alone; it is made again in
+every slot until it changes (SPEC §2, §6). This is the complete path in numpy, O(span) per row; large
+crowds of purely dynamic rows go through `budgets.crowd`, which must give the same numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.budgets.history import History
+from wevent.cohorts.requirement import Dynamic
+from wevent.units import UNBOUNDED, Units
+
+_AT_ONCE = 2**20
+
+
+class LevelTable:
+    """The different dynamic requirements in use, as arrays; index 0 stands for "no declaration"."""
+
+    def __init__(self) -> None:
+        self._index: dict[Dynamic, int] = {}
+        self._values = np.zeros((4, 1), np.int64)
+        self._derive()
+
+    def __len__(self) -> int:
+        return self._values.shape[1]
+
+    def add(self, requirement: Dynamic) -> int:
+        """The index of a requirement, new or known."""
+        if requirement not in self._index:
+            backward, forward = requirement.backward, requirement.forward
+            column = np.array([[backward.units], [backward.window], [forward.units], [forward.window]], np.int64)
+            self._values = np.concatenate([self._values, column], axis=1)
+            self._index[requirement] = len(self) - 1
+            self._derive()
+        return self._index[requirement]
+
+    def requirement(self, index: int) -> Dynamic:
+        """The requirement of an index."""
+        return list(self._index)[index - 1]
+
+    def _derive(self) -> None:
+        self.backward, self.backward_window, self.forward, self.forward_window = self._values
+        self.half = self.forward // 2
+        self.share = self.forward // (2 * np.maximum(self.forward_window, 1))
+        self.longest = int(self.forward_window.max())
+
+    @property
+    def values(self) -> npt.NDArray[np.int64]:
+        """Axes (EB, wB, EF, wF; level)."""
+        return self._values
+
+    @classmethod
+    def from_values(cls, values: npt.NDArray[np.int64]) -> LevelTable:
+        """The same table again."""
+        table = cls()
+        for back, back_window, ahead, ahead_window in values.T[1:].tolist():
+            table.add(Dynamic((f"{ahead}e-9", ahead_window), (f"{back}e-9", back_window)))
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """What the active declarations of some rows say now; unbounded where a row has none (axes: row).
+
+    Attributes:
+        rows: which rows.
+        share: least share a_τ.
+        left: least EF/2 - U(τ).
+        room: least EF - everything spent since τ.
+        least_saved: least (t - τ + 1)·a_τ - U(τ); at most 0 means the row rests.
+        most_saved: the greatest of the same.
+    """
+
+    rows: npt.NDArray[np.int64]
+    share: Units
+    left: Units
+    room: Units
+    least_saved: Units
+    most_saved: Units
+
+
+@dataclass(frozen=True, slots=True)
+class Backward:
+    """What this slot's backward requirements leave: in all, and per part (axes: row)."""
+
+    rows: npt.NDArray[np.int64]
+    room: Units
+    left_1: Units
+    left_2: Units
+
+
+class Declarations:
+    """Levels declared per row: now, and in the last slots (axes: slot modulo span, row)."""
+
+    def __init__(self, span: int = 1) -> None:
+        self.span = span
+        self.table = LevelTable()
+        self.now = np.zeros(0, np.int32)
+        self._past = np.zeros((span, 0), np.int32)
+        self._until = np.zeros(0, np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.now.nbytes + self._past.nbytes + self._until.nbytes
+
+    def reserve(self, rows: int) -> None:
+        """Make place for more rows, none of which has declared anything."""
+        if rows > self.now.size:
+            more = max(rows, 2 * self.now.size) - self.now.size
+            self.now = np.concatenate([self.now, np.zeros(more, np.int32)])
+            self._past = np.concatenate([self._past, np.zeros((self.span, more), np.int32)], axis=1)
+            self._until = np.concatenate([self._until, np.zeros(more, np.int64)])
+
+    def extend(self, span: int, slot: int) -> None:
+        """Remember `span` slots back from now on."""
+        if span > self.span:
+            slots = np.arange(slot - self.span, slot)
+            wider = np.zeros((span, self.now.size), np.int32)
+            wider[slots % span] = self._past[slots % self.span]
+            self._past, self.span = wider, span
+
+    def clear(self, row: int) -> None:
+        """Make a row as if it had never declared anything."""
+        if row < self.now.size:
+            self.now[row], self._past[:, row], self._until[row] = 0, 0, 0
+
+    def copy_row(self, source: int, target: int, until: int, slot: int) -> None:
+        """Give `target` what `source` declared up to slot `until`."""
+        if source < self.now.size:
+            self.reserve(target + 1)
+            self._past[:, target] = self._past[:, source]
+            for late in range(max(until, slot - self.span) + 1, slot):
+                self._past[late % self.span, target] = 0
+            self.now[target] = 0
+            self._until[target] = self._until[source]
+
+    def write_row(self, row: int, levels: npt.NDArray[np.integer[Any]], slot: int) -> None:
+        """Set what a row declared in the last slots, oldest first."""
+        self.reserve(row + 1)
+        self.clear(row)
+        slots = np.arange(slot - levels.size, slot)
+        self._past[slots % self.span, row] = levels
+        ends = (slots + self.table.forward_window[levels] - 1)[levels > 0]
+        self._until[row] = ends.max(initial=0)
+
+    def levels(self, row: int, slot: int) -> npt.NDArray[np.int32]:
+        """What a row declared in the last span - 1 slots, oldest first."""
+        if row >= self.now.size:
+            return np.zeros(self.span - 1, np.int32)
+        return self._past[np.arange(slot - self.span + 1, slot) % self.span, row]
+
+    def close(self, slot: int, members: npt.NDArray[np.bool_]) -> None:
+        """Write down what was in force in `slot`."""
+        if self.now.size:
+            declared = np.where(members[: self.now.size], self.now[: members.size], 0)
+            self._past[slot % self.span, : declared.size] = declared
+            ends = np.where(declared > 0, slot + self.table.forward_window[declared] - 1, 0)
+            np.maximum(self._until[: declared.size], ends, out=self._until[: declared.size])
+
+    def active_rows(self, slot: int, members: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Rows with members that declare now or whose declarations still bind."""
+        if not self.now.size:
+            return np.empty(0, np.int64)
+        many = min(members.size, self.now.size)
+        return np.flatnonzero(members[:many] & ((self.now[:many] > 0) | (self._until[:many] >= slot)))
+
+    def forward(self, history: History, rows: npt.NDArray[np.int64]) -> Forward:
+        """Scan the active declarations of `rows`."""
+        ages = min(self.span, self.table.longest)
+        chunk = max(1, _AT_ONCE // max(1, ages))
+        parts = [self._scan(history, rows[k : k + chunk], ages) for k in range(0, rows.size, chunk)]
+        return Forward(rows, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _scan(self, history: History, rows: npt.NDArray[np.int64], ages: int) -> tuple[Units, ...]:
+        age = np.arange(ages)[:, None]
+        slots = history.slot - np.arange(ages)
+        level = self._past[slots % self.span][:, rows]
+        level[0] = self.now[rows]
+        active = age < self.table.forward_window[level]
+        before = [np.stack([history.totals(part, slot - 1)[rows] for slot in slots]) for part in (0, 1)]
+        since = [history.totals(part, history.slot - 1)[rows] - before[part] for part in (0, 1)]
+        share = self.table.share[level]
+        saved = (age + 1) * share - since[1]  # [Du25] Alg. 6: (t - b(τ))·a_τ
+        return (
+            _least(share, active),
+            _least(self.table.half[level] - since[1], active),
+            _least(self.table.forward[level] - since[0] - since[1], active),
+            _least(saved, active),
+            np.where(active, saved, -UNBOUNDED).max(axis=0),
+        )
+
+    def borders(self, history: History, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Largest border b(τ) of each row over its active declarations, -inf where there is none (axes: row)."""
+        ages = min(self.span, self.table.longest)
+        result = np.full(rows.size, -np.inf)
+        for age in range(ages):
+            slot = history.slot - age
+            level = self.now[rows] if age == 0 else self._past[slot % self.span, rows]
+            since = history.totals(1, history.slot - 1)[rows] - history.totals(1, slot - 1)[rows]
+            share = np.maximum(self.table.share[level], 1)
+            border = since / share + slot - 1
+            result = np.where(age < self.table.forward_window[level], np.maximum(result, border), result)
+        return result
+
+    def backward(self, history: History, rows: npt.NDArray[np.int64]) -> Backward:
+        """What the requirements declared for this slot leave; `rows` must declare one."""
+        level = self.now[rows]
+        window, budget = self.table.backward_window[level], self.table.backward[level]
+        part_1, part_2 = history.spent(window, rows)
+        unknown = history.slot - window + 1 < history.known_since[rows]
+        room = np.where(unknown, 0, budget - part_1 - part_2)
+        return Backward(rows, room, budget // 2 - part_1, budget // 2 - part_2)
+
+    def state(self, rows: int) -> dict[str, Any]:
+        """Everything, as plain values and arrays."""
+        self.reserve(rows)
+        return {
+            "span": self.span,
+            "levels": self.table.values,
+            "now": self.now[:rows],
+            "past": self._past[:, :rows],
+            "until": self._until[:rows],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Declarations:
+        """The same declarations again."""
+        declarations = cls(state["span"])
+        declarations.table = LevelTable.from_values(state["levels"])
+        declarations.now, declarations._past, declarations._until = (state[k].copy() for k in ("now", "past", "until"))
+        return declarations
+
+
+def _least(values: Units, where: npt.NDArray[np.bool_]) -> Units:
+    return np.where(where, values, UNBOUNDED).min(axis=0)

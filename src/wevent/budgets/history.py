@@ -1,0 +1,160 @@
+"""What every row spent lately: charges per slot come in, sums over any kept window go out.
+
+The sums are kept as running totals in a ring over the last `span` slots, so that a window of any
+length costs one subtraction. Totals are int64 and may wrap around after some 10⁸ slots of the
+largest budget; their differences, which is all that is ever read, stay exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.units import Units
+
+LONG_AGO = -(2**62)
+
+
+class History:
+    """Spends of part 1 and part 2, axes (part, slot modulo span, row).
+
+    Guarantees:
+        `spent(w)` is exactly the sum of what was charged and not refunded in the last w - 1 slots.
+        Memory depends on rows and span, never on how many slots have passed.
+
+    Attributes:
+        slot: the slot that is charged next; slots count from 1.
+        span: how many slots back can be asked for.
+    """
+
+    def __init__(self, span: int = 1) -> None:
+        self.slot = 1
+        self.span = span
+        self.rows = 0
+        self._totals = np.zeros((2, span, 0), np.int64)
+        self._born = np.zeros(0, np.int64)
+        self._known = np.zeros(0, np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._totals.nbytes + self._born.nbytes + self._known.nbytes
+
+    @property
+    def known_since(self) -> npt.NDArray[np.int64]:
+        """For each row, the first slot whose spend is remembered; long ago if nothing was forgotten."""
+        return self._known[: self.rows]
+
+    def totals(self, part: int, slot: int) -> Units:
+        """Running total at the end of `slot`, one of the last `span` (axes: row)."""
+        return self._totals[part, slot % self.span, : self.rows]
+
+    def spent(self, window: npt.NDArray[np.int64] | int, rows: Any = slice(None)) -> tuple[Units, Units]:
+        """Part 1 and part 2 in slots t-w+1 … t-1, with w = `window` of each of `rows`."""
+        now = (self.slot - 1) % self.span
+        then = (self.slot - window) % self.span
+        totals = self._totals[:, :, : self.rows]
+        if isinstance(rows, slice):
+            rows = np.arange(self.rows)[rows]
+        difference = totals[:, now, rows] - totals[:, then, rows]
+        return difference[0], difference[1]
+
+    def charge(self, part_1: Units, part_2: Units) -> None:
+        """Write the slot's spends; the slot stays open until `close`."""
+        here, before = self.slot % self.span, (self.slot - 1) % self.span
+        totals = self._totals[:, :, : self.rows]
+        np.add(totals[0, before], part_1, out=totals[0, here])
+        np.add(totals[1, before], part_2, out=totals[1, here])
+
+    def refund(self, part_2: Units) -> None:
+        """Take back part 2 of the open slot."""
+        self._totals[1, self.slot % self.span, : self.rows] -= part_2
+
+    def close(self) -> None:
+        """Go on to the next slot."""
+        self.slot += 1
+
+    def open_rows(self, many: int) -> npt.NDArray[np.int64]:
+        """New rows that never spent anything."""
+        first = self.rows
+        self._reserve(first + many)
+        self.rows = first + many
+        fresh = np.arange(first, self.rows)
+        self.clear(fresh)
+        return fresh
+
+    def clear(self, rows: npt.NDArray[np.int64] | int) -> None:
+        """Make rows as if they were new."""
+        self._totals[:, :, rows] = 0
+        self._born[rows] = self.slot
+        self._known[rows] = LONG_AGO
+
+    def copy_row(self, source: int, target: int, until: int) -> None:
+        """Give `target` what `source` spent up to slot `until`, and nothing after it."""
+        self._totals[:, :, target] = self._totals[:, :, source]
+        oldest = self.slot - self.span
+        for slot in range(max(until, oldest) + 1, self.slot):
+            self._totals[:, slot % self.span, target] = self._totals[:, max(until, oldest) % self.span, source]
+        self._born[target] = self._born[source]
+        self._known[target] = self._known[source]
+
+    def write_row(self, row: int, part_1: Units, part_2: Units, born: int) -> None:
+        """Set what a row spent in the last slots, oldest first, as if it had always been here."""
+        self.clear(row)
+        self._born[row] = born
+        kept = min(part_1.size, self.span - 1)
+        for part, spends in enumerate((part_1, part_2)):
+            running = np.concatenate([[0], np.cumsum(spends[spends.size - kept :])])
+            slots = np.arange(self.slot - 1 - kept, self.slot)
+            self._totals[part, slots % self.span, row] = running
+
+    def spends(self, row: int) -> tuple[Units, Units]:
+        """Part 1 and part 2 of the last span - 1 slots, oldest first."""
+        order = np.arange(self.slot - self.span, self.slot) % self.span
+        kept = np.diff(self._totals[:, order, row], axis=1)
+        return kept[0], kept[1]
+
+    def dominates(self, row: int, other: int) -> bool:
+        """Whether `row` recorded at least as much as `other` in every remembered slot, all parts together."""
+        mine, theirs = sum(self.spends(row)), sum(self.spends(other))
+        return bool(np.all(mine >= theirs)) and bool(self._known[row] >= self._known[other] or self._known[other] == LONG_AGO)
+
+    def extend(self, span: int) -> None:
+        """Remember `span` slots back from now on; what was forgotten already stays forgotten."""
+        if span <= self.span:
+            return
+        slots = np.arange(self.slot - self.span, self.slot)
+        wider = np.repeat(self._totals[:, [slots[0] % self.span], :], span, axis=1)
+        wider[:, slots % span, :] = self._totals[:, slots % self.span, :]
+        oldest = self.slot - self.span + 1
+        lost = self._born[: self.rows] < oldest
+        self._known[: self.rows] = np.where(lost, np.maximum(self._known[: self.rows], oldest), self._known[: self.rows])
+        self._totals, self.span = wider, span
+
+    def _reserve(self, rows: int) -> None:
+        room = self._born.size
+        if rows > room:
+            more = (rows if room == 0 else max(rows, 2 * room)) - room
+            self._totals = np.concatenate([self._totals, np.zeros((2, self.span, more), np.int64)], axis=2)
+            self._born = np.concatenate([self._born, np.zeros(more, np.int64)])
+            self._known = np.concatenate([self._known, np.full(more, LONG_AGO)])
+
+    def state(self) -> dict[str, Any]:
+        """Everything, as plain values and arrays."""
+        return {
+            "slot": self.slot,
+            "span": self.span,
+            "totals": self._totals[:, :, : self.rows],
+            "born": self._born[: self.rows],
+            "known": self._known[: self.rows],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> History:
+        """The same history again."""
+        history = cls(state["span"])
+        history.slot, history.rows = state["slot"], state["born"].size
+        history._totals, history._born, history._known = (state[k].copy() for k in ("totals", "born", "known"))
+        return history

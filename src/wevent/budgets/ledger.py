@@ -1,0 +1,421 @@
+"""The one road for budget: requirements and charges per row come in, what may be spent goes out.
+
+A slot's life (SPEC §8): `offer`, `charge` before anything is drawn, `settle` after it. What is charged
+and never settled is lost: the charge stays. Only this file changes what was spent; it does so for all
+rows or for none, against the room in total over all parts and all live versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.budgets.codec import pack, unpack
+from wevent.budgets.declarations import Declarations
+from wevent.budgets.history import History
+from wevent.budgets.now import Now
+from wevent.budgets.schedules import Proposal, Schedule
+from wevent.budgets.versions import Versions
+from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
+from wevent.errors import BudgetExceeded, Infeasible, NotCharged
+from wevent.settings import Privacy
+from wevent.units import Units, show, to_epsilon
+
+if TYPE_CHECKING:
+    from wevent.budgets.crowd import Crowd
+
+CROWD = 2**40
+"""Rows of the crowd are numbered from here on in every call that names a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What each row may spend in a slot: already cut to the room (axes: row).
+
+    Attributes:
+        slot: the slot it is for.
+        part_1: for measuring change; spent whatever follows.
+        part_2: for publishing; refunded if nothing is published.
+        nullified: somebody rests, so nothing is published in this slot.
+    """
+
+    slot: int
+    part_1: Units
+    part_2: Units
+    nullified: bool
+
+
+class Ledger:
+    """Rows, what they ask for and what they spent.
+
+    Guarantees:
+        No charge is accepted that would take any window of any live version of any row above its budget.
+        A refused charge changes nothing.
+        `from_bytes(to_bytes())` behaves identically; a charge that was not settled before is lost.
+        Memory depends on rows and windows, never on how many slots have passed.
+    """
+
+    def __init__(self, privacy: Privacy | None = None, horizon: int = 1, *, fast: bool = False) -> None:
+        self.privacy = privacy or Privacy()
+        self.fast = fast
+        self.history = History(horizon)
+        self.versions = Versions()
+        self.declarations = Declarations(horizon)
+        self.crowd: Crowd | None = None
+        self.sizes = np.zeros(0, np.int64)
+        self.last_slot = 0
+        self._last_spend = np.zeros(0, np.int64)
+        self._free: list[int] = []
+        self._charged: Offer | None = None
+        self._now: Now | None = None
+
+    # --- what is there -------------------------------------------------------------------------
+
+    @property
+    def slot(self) -> int:
+        """The slot that is charged next."""
+        return self.history.slot
+
+    @property
+    def span(self) -> int:
+        """How many slots back are remembered: the longest window so far."""
+        return self.history.span
+
+    @property
+    def rows(self) -> int:
+        """Rows, those without members included; rows of the crowd come last."""
+        return self.history.rows + (self.crowd.rows if self.crowd else 0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held for rows."""
+        mine = self.history.nbytes + self.versions.nbytes + self.declarations.nbytes
+        return mine + self.sizes.nbytes + self._last_spend.nbytes + (self.crowd.nbytes if self.crowd else 0)
+
+    @property
+    def all_sizes(self) -> npt.NDArray[np.int64]:
+        """How many registered people each row stands for, crowd last (axes: row)."""
+        return self.sizes if self.crowd is None else np.concatenate([self.sizes, self.crowd.sizes])
+
+    def now(self) -> Now:
+        """How the rows outside the crowd stand before the next slot."""
+        if self._now is None:
+            self.versions.prune(self.slot)
+            self._now = Now(
+                self.history, self.versions, self.declarations, self.sizes > 0, self.last_slot, self._last_spend
+            )
+        return self._now
+
+    def room(self) -> Units:
+        """The most each row may spend in the next slot, in all (axes: row)."""
+        room = np.where(self.sizes > 0, self.now().room, 0)
+        return room if self.crowd is None else np.concatenate([room, self.crowd.room()])
+
+    def borders(self) -> npt.NDArray[np.float64]:
+        """Largest border b(τ) of each row's active declarations, -inf without one (axes: row)."""
+        mine = self.now().borders
+        return mine if self.crowd is None else np.concatenate([mine, self.crowd.borders()])
+
+    # --- rows ----------------------------------------------------------------------------------
+
+    def open_row(self, requirement: Requirement, size: int) -> int:
+        """A new row without any past."""
+        self.remember(requirement)
+        row = self._new_row()
+        self._ask(row, requirement)
+        self.sizes[row] = size
+        return row
+
+    def open_fixed(
+        self, epsilon: Units, window: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Many new rows of fixed requirements at once."""
+        self._span(int(window.max(initial=1)))
+        rows = self._new_rows(epsilon.size)
+        self.sizes[rows] = sizes
+        self.versions.begin(rows, epsilon, window, self.slot)
+        return rows
+
+    def open_dynamic(self, levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """A new row of its own for each of many people with dynamic requirements; in the crowd if that is fast."""
+        if self.fast:
+            if self.crowd is None:
+                from wevent.budgets.crowd import Crowd
+
+                self.crowd = Crowd(self.declarations.table, self.span, self.slot)
+            self._now = None
+            return CROWD + self.crowd.open_rows(levels)
+        rows = self._new_rows(levels.size)
+        self.sizes[rows] = 1
+        self.declarations.reserve(self.history.rows)
+        self.declarations.now[rows] = levels
+        return rows
+
+    def levels(self, table: Sequence[Requirement]) -> npt.NDArray[np.int64]:
+        """The level of each dynamic requirement of a table, 0 for a fixed one."""
+        for requirement in table:
+            self.remember(requirement)
+        return np.array([self.declarations.table.add(r) if isinstance(r, Dynamic) else 0 for r in table], np.int64)
+
+    def copy_row(self, source: int, size: int, until: int) -> int:
+        """A new row with the past of another up to slot `until`; what that had in force ends there."""
+        row = self._new_row()
+        self.history.copy_row(source, row, until)
+        self.versions.copy_row(source, row)
+        self.versions.end(row, until)
+        self.declarations.copy_row(source, row, until, self.slot)
+        self._last_spend[row] = self._last_spend[source] if until >= self.last_slot else 0
+        self.sizes[row] = size
+        return row
+
+    def leave_crowd(self, row: int) -> int:
+        """A row outside the crowd with the same past, declarations and size."""
+        crowd = self._in_crowd(row)
+        place = row - CROWD
+        target = self._new_row()
+        part_1, part_2 = crowd.spends(place)
+        self.history.write_row(target, part_1, part_2, int(crowd.born[place]))
+        self.declarations.write_row(target, crowd.levels(place), self.slot)
+        self._last_spend[target] = part_2[self.last_slot - self.slot] if self.last_slot > self.slot - part_2.size else 0
+        self.sizes[target] = crowd.sizes[place]
+        crowd.free_row(place)
+        return target
+
+    def change_row(self, row: int, requirement: Requirement) -> None:
+        """Let another requirement be in force from the next slot on; the old ones stay alive (SPEC §2)."""
+        if isinstance(requirement, Dynamic) and self.privacy.infeasible == "reject":
+            self._feasible(row, requirement.backward.units, requirement.backward.window)
+        self.remember(requirement)
+        self.end_row(row)
+        self._ask(row, requirement)
+
+    def end_row(self, row: int) -> None:
+        """End what a row has in force; its versions stay alive until their windows close."""
+        if row >= CROWD:
+            self._in_crowd(row).now[row - CROWD] = 0
+            return
+        self.versions.end(row, self.slot - 1)
+        if row < self.declarations.now.size:
+            self.declarations.now[row] = 0
+        self._now = None
+
+    def free_row(self, row: int) -> None:
+        """Forget a row without members whose windows have closed."""
+        if row >= CROWD:
+            self._in_crowd(row).free_row(row - CROWD)
+            return
+        self.versions.drop_row(row)
+        self.declarations.clear(row)
+        self.history.clear(row)
+        self.sizes[row], self._last_spend[row] = 0, 0
+        self._free.append(row)
+        self._now = None
+
+    def size(self, row: int) -> int:
+        """How many people a row stands for."""
+        return int(self._in_crowd(row).sizes[row - CROWD] if row >= CROWD else self.sizes[row])
+
+    def resize(self, row: int, size: int) -> None:
+        """Set how many people a row stands for."""
+        if row >= CROWD:
+            self._in_crowd(row).sizes[row - CROWD] = size
+        else:
+            self.sizes[row] = size
+        self._now = None
+
+    def remember(self, requirement: Requirement) -> None:
+        """Make sure that the windows of a requirement can be looked back on from now on."""
+        if isinstance(requirement, Fixed):
+            self._span(requirement.window)
+        else:
+            self._span(max(requirement.backward.window, requirement.forward.window))
+
+    def dominating(self, row: int, cohorts: Mapping[tuple[int, int], int]) -> int | None:
+        """The cohort, by (budget, window), that the single member of `row` may share from now on, if any."""
+        self.versions.prune(self.slot)
+        asked = self.versions.in_force(row)
+        cohort = None if asked is None else cohorts.get(asked)
+        if cohort is None or self.versions.live(row) != {asked} or self.sizes[cohort] == 0:
+            return None
+        if self.declarations.active_rows(self.slot, np.arange(self.history.rows) == row).size:
+            return None
+        return cohort if self.history.dominates(cohort, row) else None
+
+    # --- the life of a slot --------------------------------------------------------------------
+
+    def offer(self, schedule: Schedule) -> Offer:
+        """Cut a schedule's proposal for the next slot to the room."""
+        self._lose_unsettled()
+        now = self.now()
+        proposal = schedule.propose(now)
+        room = np.where(self.sizes > 0, now.room, 0)
+        part_1 = np.maximum(np.minimum(proposal.part_1, room), 0)
+        part_2 = np.maximum(np.minimum(proposal.part_2, room - part_1), 0)
+        nullified, part_2 = self._rest(proposal, part_2)
+        if self.crowd is not None:
+            crowd_1, crowd_2, crowd_rests = self.crowd.offer(schedule.dynamic, self.privacy.rest)
+            part_1, part_2 = np.concatenate([part_1, crowd_1]), np.concatenate([part_2, crowd_2])
+            nullified = nullified or crowd_rests
+        if nullified:
+            part_2 = np.zeros_like(part_2)
+        return Offer(self.slot, part_1, part_2, nullified)
+
+    def charge(self, offer: Offer) -> None:
+        """Spend both parts of an offer, before anything is drawn; for all rows or for none."""
+        self._lose_unsettled()
+        if offer.slot != self.slot or offer.part_1.shape != (self.rows,) or offer.part_2.shape != (self.rows,):
+            raise BudgetExceeded(
+                f"a charge for slot {offer.slot} over {offer.part_1.size} rows does not fit slot {self.slot} "
+                f"with {self.rows} rows; ask for a new offer. Nothing was spent.",
+                slot=self.slot,
+            )
+        mine = self.history.rows
+        room = np.where(self.sizes > 0, self.now().room, 0)
+        part_1, part_2 = offer.part_1[:mine], offer.part_2[:mine]
+        over = (part_1 < 0) | (part_2 < 0) | (part_1 + part_2 > room)
+        if over.any():
+            row = int(np.argmax(over))
+            raise BudgetExceeded(
+                f"row {row} asked for epsilon={show(int(part_1[row] + part_2[row]))} in slot {self.slot}; "
+                f"its windows have {show(int(room[row]))} left. Nothing was spent.",
+                row=row,
+                slot=self.slot,
+                room=to_epsilon(int(room[row])),
+            )
+        if self.crowd is not None:
+            self.crowd.charge(offer.part_1[mine:], offer.part_2[mine:], first_row=mine)
+        self.history.charge(part_1, part_2)
+        self._charged = offer
+
+    def settle(self, published: bool) -> None:
+        """Close the charged slot; part 2 is refunded if nothing was published."""
+        if self._charged is None:
+            raise NotCharged(f"slot {self.slot} was not charged; charge it before settling it", slot=self.slot)
+        offer, self._charged = self._charged, None
+        mine = self.history.rows
+        if not published:
+            self.history.refund(offer.part_2[:mine])
+        elif offer.part_2.any():
+            self.last_slot = self.slot
+            self._last_spend = offer.part_2[:mine].copy()
+        self.declarations.close(self.slot, self.sizes > 0)
+        if self.crowd is not None:
+            self.crowd.settle(published)
+        self.history.close()
+        self._now = None
+
+    def lose(self) -> None:
+        """Give the charged slot up: the whole charge stays spent."""
+        self.settle(published=True)
+
+    # --- bytes ---------------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """Everything, for `from_bytes`."""
+        charged = self._charged
+        return pack(
+            {
+                "history": self.history.state(),
+                "versions": self.versions.state(),
+                "declarations": self.declarations.state(self.history.rows),
+                "crowd": None if self.crowd is None else self.crowd.state(),
+                "sizes": self.sizes,
+                "last_slot": self.last_slot,
+                "last_spend": self._last_spend,
+                "free": np.array(self._free, np.int64),
+                "charged": None if charged is None else {"part_1": charged.part_1, "part_2": charged.part_2},
+            }
+        )
+
+    @classmethod
+    def from_bytes(cls, data: bytes, privacy: Privacy | None = None) -> Ledger:
+        """The same ledger again; a slot that was charged and not settled is lost."""
+        state: dict[str, Any] = unpack(data)
+        ledger = cls(privacy)
+        ledger.history = History.from_state(state["history"])
+        ledger.versions = Versions.from_state(state["versions"])
+        ledger.declarations = Declarations.from_state(state["declarations"])
+        if state["crowd"] is not None:
+            from wevent.budgets.crowd import Crowd
+
+            ledger.crowd = Crowd.from_state(state["crowd"], ledger.declarations.table)
+        ledger.sizes, ledger._last_spend = state["sizes"], state["last_spend"]
+        ledger.last_slot, ledger._free = state["last_slot"], state["free"].tolist()
+        if state["charged"] is not None:
+            parts = state["charged"]
+            ledger._charged = Offer(ledger.slot, parts["part_1"], parts["part_2"], nullified=False)
+            ledger.lose()
+        return ledger
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _rest(self, proposal: Proposal, part_2: Units) -> tuple[bool, Units]:
+        if proposal.resting is None:
+            return False, part_2
+        resting = proposal.resting & (self.sizes > 0)
+        if self.privacy.rest == "own":
+            return False, np.where(resting, 0, part_2)
+        return bool(resting.any()), part_2
+
+    def _in_crowd(self, row: int) -> Crowd:
+        if self.crowd is None or not CROWD <= row < CROWD + self.crowd.rows:
+            raise IndexError(f"no row {row} in the crowd")
+        return self.crowd
+
+    def _ask(self, row: int, requirement: Requirement) -> None:
+        if row >= CROWD:
+            assert isinstance(requirement, Dynamic)
+            self._in_crowd(row).now[row - CROWD] = self.declarations.table.add(requirement)
+        elif isinstance(requirement, Fixed):
+            self.versions.begin(row, requirement.units, requirement.window, self.slot)
+        else:
+            self.declarations.reserve(row + 1)
+            self.declarations.now[row] = self.declarations.table.add(requirement)
+        self._now = None
+
+    def _feasible(self, row: int, budget: int, window: int) -> None:
+        self._span(window)
+        if row >= CROWD:
+            least = self._in_crowd(row).spent(row - CROWD, window)
+        else:
+            part_1, part_2 = self.history.spent(np.array([window]), np.array([row]))
+            least = int(part_1[0] + part_2[0])
+        if least > budget:
+            raise Infeasible(
+                f"backward epsilon={show(budget)} over window={window} is not feasible in slot {self.slot}: "
+                f"epsilon={show(least)} was already spent there. Ask for at least that, or for a shorter window. "
+                "The declaration was refused.",
+                slot=self.slot,
+                least=to_epsilon(least),
+            )
+
+    def _new_row(self) -> int:
+        if not self._free:
+            return int(self._new_rows(1)[0])
+        row = self._free.pop()
+        self.history.clear(row)
+        self._now = None
+        return row
+
+    def _new_rows(self, many: int) -> npt.NDArray[np.int64]:
+        rows = self.history.open_rows(many)
+        self.sizes = np.concatenate([self.sizes, np.zeros(many, np.int64)])
+        self._last_spend = np.concatenate([self._last_spend, np.zeros(many, np.int64)])
+        self._now = None
+        return rows
+
+    def _span(self, window: int) -> None:
+        if window > self.span:
+            self.history.extend(window)
+            self.declarations.extend(window, self.slot)
+            if self.crowd is not None:
+                self.crowd.extend(window)
+            self._now = None
+
+    def _lose_unsettled(self) -> None:
+        if self._charged is not None:
+            self.lose()

@@ -1,0 +1,279 @@
+"""People and their rows: joins, leaves, returns and changes come in, rows with the right past go out.
+
+The rule of SPEC §2: users share a row only while its recorded spend is at least each member's, slot
+by slot, and it carries all their live versions. Joining an older cohort is fine; whoever changes takes
+a copy of the row's past along; nobody gets fresh budget inside a live window.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.budgets.ledger import CROWD, Ledger
+from wevent.cohorts.register import Register
+from wevent.cohorts.requirement import Dynamic, Fixed, Requirement, check_limits
+from wevent.errors import AlreadyRegistered, InvalidRequirement, UnknownUser, WrongKind, WrongShape
+
+
+@dataclass(frozen=True, slots=True)
+class _Away:
+    """Somebody who left: the row they were in, and the last slot they were registered in."""
+
+    row: int
+    last: int
+
+
+class Membership:
+    """Who is in which row of a ledger, and what they ask for.
+
+    Guarantees:
+        After any sequence of joins, leaves, returns and changes, every row's past is at least that of each member.
+        People and rows that left are forgotten once the longest window has passed over them.
+        A refused call changes nothing.
+    """
+
+    def __init__(self, register: Register, ledger: Ledger, *, dynamic: bool) -> None:
+        self.register, self.ledger = register.copy(), ledger
+        self.groups: dict[Hashable, int] = {}
+        self._dynamic = dynamic
+        self._cohorts: dict[tuple[int, int], int] = {}
+        self._shared: set[int] = set()
+        self._own: dict[int, Hashable] = {}
+        self._new: dict[Hashable, _Away | None] = {}
+        self._new_slot = ledger.slot
+        self._away: dict[Hashable, _Away] = {}
+        self._leavers: deque[tuple[int, Hashable]] = deque()
+        self._emptied: deque[tuple[int, int]] = deque()
+        self._empty_since: dict[int, int] = {}
+        self._resolved: tuple[int, int, npt.NDArray[np.int64]] | None = None
+        for requirement in register.table:
+            self._check(requirement)
+        self._open_all()
+
+    def rows(self) -> npt.NDArray[np.int64]:
+        """The ledger row of each position, -1 where the owner has left (axes: position)."""
+        mine = self.ledger.history.rows
+        if self._resolved is None or self._resolved[:2] != (self.register.changes, mine):
+            rows = self.register.rows
+            if self.ledger.crowd is not None:
+                rows = np.where(rows >= CROWD, rows - CROWD + mine, rows)
+            self._resolved = (self.register.changes, mine, rows)
+        return self._resolved[2]
+
+    # --- changes between slots -----------------------------------------------------------------
+
+    def join(self, user: Hashable, requirement: Requirement) -> None:
+        """Register somebody from the next slot on; who left lately finds the old spends."""
+        self._check(requirement)
+        if user in self.register or user in self.groups:
+            raise AlreadyRegistered("this user is registered already; change the requirement instead")
+        away = self._away.get(user)
+        row = self._place(away, requirement)
+        self._away.pop(user, None)
+        self.register.add(user, row)
+        self._newcomers()[user] = away
+        self._owned(row, user)
+
+    def leave(self, user: Hashable) -> None:
+        """End a registration from the next slot on; its windows stay alive."""
+        row = int(self.register.rows[self.register.position(user)])
+        self.register.remove(user)
+        came = self._newcomers().pop(user, False)
+        if came is None and row in self._shared:
+            self.register.forget(user)  # never in force, so no past
+        else:
+            past = came if isinstance(came, _Away) and row in self._shared else _Away(row, self.ledger.slot - 1)
+            self._away[user] = past
+            self._leavers.append((past.last, user))
+        self._shrink(row)
+
+    def change(self, user: Hashable, requirement: Requirement) -> None:
+        """Let a registered user, or a declared group, ask for something else from the next slot on."""
+        self._check(requirement)
+        if user in self.groups:
+            self.ledger.change_row(self.groups[user], requirement)
+            return
+        row = int(self.register.rows[self.register.position(user)])
+        if row in self._shared:
+            if self._cohort(requirement) == row:
+                return
+            if user in self._newcomers():  # never in force there: as if it had not been asked for
+                target = self._place(self._new[user], requirement)
+            else:
+                target = self._branch(row, self.ledger.slot - 1, requirement)
+            self._shrink(row)
+        else:
+            target = self._ask_anew(row, requirement)
+        if target != row:
+            self.register.move(user, target)
+            self._owned(target, user)
+
+    def declare(self, table: Sequence[Dynamic], choice: npt.ArrayLike) -> None:
+        """Let everybody ask anew: for each position the index of a dynamic requirement, -1 for no change."""
+        for requirement in table:
+            self._check(requirement)
+            if not isinstance(requirement, Dynamic):
+                raise WrongKind("declare takes dynamic requirements; use change for a fixed one")
+        picked = np.asarray(choice)
+        if picked.shape != (len(self.register),) or picked.dtype.kind not in "iu":
+            raise WrongShape(f"choice must hold one whole index for each of {len(self.register)} positions")
+        if picked.size and (picked.min() < -1 or picked.max() >= len(table)):
+            raise WrongShape(f"choice must be -1 or point into the table of {len(table)} requirements")
+        rows = self.register.rows
+        if bool(((picked >= 0) & (rows < 0)).any()):
+            raise UnknownUser("choice asks for somebody who has left; use -1 there")
+        crowd = self.ledger.crowd
+        if crowd is not None and self.ledger.privacy.infeasible == "project":
+            levels = self.ledger.levels(table)
+            inside = (rows >= CROWD) & (picked >= 0)
+            if inside.all():
+                crowd.declare(rows - CROWD, levels[picked])
+                return
+            crowd.declare(rows[inside] - CROWD, levels[picked[inside]])
+            picked = np.where(inside, -1, picked)
+        for place in np.flatnonzero(picked >= 0):
+            self.change(self.register.users[place], table[picked[place]])
+
+    def begin_slot(self) -> None:
+        """Forget people and rows whose windows have closed; merge rows that a cohort dominates."""
+        slot, span = self.ledger.slot, self.ledger.span
+        while self._leavers and self._leavers[0][0] + span < slot:
+            last, user = self._leavers.popleft()
+            away = self._away.get(user)
+            if away is not None and away.last == last:
+                del self._away[user]
+                self.register.forget(user)
+        while self._emptied and self._emptied[0][0] + span < slot:
+            self._free(*self._emptied.popleft())
+        if self._own and slot % span == 0:
+            self.consolidate()
+
+    def consolidate(self) -> int:
+        """Move users out of rows of their own into a cohort that dominates them; return how many moved."""
+        moved, ledger = 0, self.ledger
+        for row, user in list(self._own.items()):
+            cohort = ledger.dominating(row, self._cohorts)
+            if cohort is not None:
+                self.register.move(user, cohort)
+                ledger.resize(cohort, int(ledger.sizes[cohort]) + 1)
+                del self._own[row]
+                ledger.free_row(row)
+                moved += 1
+        return moved
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _check(self, requirement: Requirement) -> None:
+        if not isinstance(requirement, Fixed | Dynamic):
+            raise InvalidRequirement("a requirement is Fixed(epsilon, window) or Dynamic(forward, backward)")
+        if isinstance(requirement, Dynamic) and not self._dynamic:
+            raise WrongKind(
+                "this mechanism serves fixed requirements only, and a dynamic one was asked for; "
+                "use dpbd or dpba, or ask for Fixed(epsilon, window)"
+            )
+        check_limits(requirement, self.ledger.privacy.limits)
+
+    def _open_all(self) -> None:
+        """The rows of the register as it was declared, in the ledger."""
+        register, ledger = self.register, self.ledger
+        for requirement in register.table:
+            ledger.remember(requirement)
+        grouped = np.isin(np.arange(register.asks.size), list(register.groups.values()))
+        moving = np.array([isinstance(r, Dynamic) for r in register.table], bool)[register.asks]
+        place = np.full(register.asks.size, -1, np.int64)
+        sides = [r for k in register.asks[~moving].tolist() if isinstance(r := register.table[k], Fixed)]
+        place[~moving] = ledger.open_fixed(
+            np.array([side.units for side in sides], np.int64),
+            np.array([side.window for side in sides], np.int64),
+            register.sizes[~moving],
+        )
+        for row, side, group in zip(place[~moving].tolist(), sides, grouped[~moving].tolist(), strict=True):
+            if not group:
+                self._cohorts[side.units, side.window] = row
+        self._shared = set(self._cohorts.values())
+        for row in np.flatnonzero(moving & grouped).tolist():
+            place[row] = ledger.open_row(register.table[int(register.asks[row])], int(register.sizes[row]))
+        single = moving & ~grouped
+        if single.any():
+            levels = ledger.levels(register.table)
+            place[single] = ledger.open_dynamic(levels[register.asks[single]])
+        self.groups = {name: int(place[row]) for name, row in register.groups.items()}
+        register.place_all(place)
+        if single.any() and ledger.crowd is None:
+            for user, row in zip(register.users, register.rows.tolist(), strict=True):
+                self._owned(row, user)
+
+    def _place(self, away: _Away | None, requirement: Requirement) -> int:
+        """A row for somebody who joins, with the past they left behind if there is one."""
+        ledger = self.ledger
+        if away is not None and away.row not in self._shared:
+            row = self._ask_anew(away.row, requirement)
+            ledger.resize(row, 1)
+            return row
+        cohort = self._cohort(requirement)
+        if away is not None and cohort != away.row:
+            return self._branch(away.row, away.last, requirement)
+        if cohort is not None:
+            ledger.resize(cohort, int(ledger.sizes[cohort]) + 1)
+            return cohort
+        if isinstance(requirement, Dynamic):
+            return int(ledger.open_dynamic(ledger.levels([requirement]))[0])
+        row = ledger.open_row(requirement, 1)
+        self._cohorts[requirement.units, requirement.window] = row
+        self._shared.add(row)
+        return row
+
+    def _cohort(self, requirement: Requirement) -> int | None:
+        if isinstance(requirement, Dynamic):
+            return None
+        return self._cohorts.get((requirement.units, requirement.window))
+
+    def _branch(self, row: int, until: int, requirement: Requirement) -> int:
+        """A row of one's own with the past of a shared one up to slot `until`."""
+        own = self.ledger.copy_row(row, 1, until)
+        try:
+            self.ledger.change_row(own, requirement)
+        except BaseException:
+            self.ledger.free_row(own)
+            raise
+        return own
+
+    def _ask_anew(self, row: int, requirement: Requirement) -> int:
+        """The row of one's own after asking for something else; leaving the crowd takes the past along."""
+        if row >= CROWD and not isinstance(requirement, Dynamic):
+            row = self.ledger.leave_crowd(row)
+        self.ledger.change_row(row, requirement)
+        return row
+
+    def _owned(self, row: int, user: Hashable) -> None:
+        if row < CROWD and row not in self._shared:
+            self._own[row] = user
+
+    def _shrink(self, row: int) -> None:
+        """One member fewer."""
+        left = self.ledger.size(row) - 1
+        self.ledger.resize(row, left)
+        if left == 0:
+            if row not in self._shared:
+                self.ledger.end_row(row)
+                self._own.pop(row, None)
+            self._emptied.append((self.ledger.slot - 1, row))
+            self._empty_since[row] = self.ledger.slot - 1
+
+    def _free(self, emptied: int, row: int) -> None:
+        if self.ledger.size(row) == 0 and self._empty_since.get(row) == emptied:
+            del self._empty_since[row]
+            self._shared.discard(row)
+            self._cohorts = {asked: cohort for asked, cohort in self._cohorts.items() if cohort != row}
+            self.ledger.free_row(row)
+
+    def _newcomers(self) -> dict[Hashable, _Away | None]:
+        """Who joined since the last slot, with the past they came back to."""
+        if self._new_slot != self.ledger.slot:
+            self._new, self._new_slot = {}, self.ledger.slot
+        return self._new

@@ -1,0 +1,140 @@
+"""The ledger as it stands before a slot: history and requirements come in, arrays for schedules go out.
+
+Everything is in whole nano-ε with one element per row, is computed when first asked for, and says
+`UNBOUNDED` where a row has no such limit.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.budgets.declarations import Backward, Declarations, Forward
+from wevent.budgets.history import History
+from wevent.budgets.versions import Versions
+from wevent.units import UNBOUNDED, Units
+
+
+class Now:
+    """What the rows of a ledger may spend in the slot that opens next.
+
+    Attributes:
+        slot: that slot.
+        last_slot: the last slot in which part 2 was spent, 0 if none.
+        last_spend: what each row spent there in part 2.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        versions: Versions,
+        declarations: Declarations,
+        members: npt.NDArray[np.bool_],
+        last_slot: int,
+        last_spend: Units,
+    ) -> None:
+        self.slot = history.slot
+        self.rows = history.rows
+        self.last_slot, self.last_spend = last_slot, last_spend
+        self._history, self._versions, self._declarations = history, versions, declarations
+        self._active = declarations.active_rows(history.slot, members)
+
+    @cached_property
+    def room(self) -> Units:
+        """The most each row may spend in this slot, in all; never below 0 (SPEC §2)."""
+        room = self._versions.room(self._history)
+        if self._forward is not None:
+            room = self._spread(room, self._forward.rows, self._forward.room)
+        if self._backward is not None:
+            room = self._spread(room, self._backward.rows, self._backward.room)
+        return np.maximum(room, 0)
+
+    @cached_property
+    def fixed_share(self) -> Units:
+        """Least share E/(2w) over live fixed versions."""
+        return self._versions.least(self._versions.share, self.rows)
+
+    @cached_property
+    def fixed_rate(self) -> Units:
+        """Least E/w over live fixed versions."""
+        return self._versions.least(self._versions.epsilon // self._versions.window, self.rows)
+
+    @cached_property
+    def fixed_epsilon(self) -> Units:
+        """Least E over live fixed versions."""
+        return self._versions.least(self._versions.epsilon, self.rows)
+
+    @cached_property
+    def fixed_window(self) -> npt.NDArray[np.int64]:
+        """Least window over live fixed versions."""
+        return self._versions.least(self._versions.window, self.rows)
+
+    @cached_property
+    def longest_window(self) -> int:
+        """Longest window of any live fixed version."""
+        return int(self._versions.window.max(initial=1))
+
+    @cached_property
+    def fixed_left(self) -> Units:
+        """Least E/2 less the publications in the window, over live fixed versions."""
+        return self._versions.left(self._history)
+
+    @cached_property
+    def share(self) -> Units:
+        """Least share over live fixed versions and active declarations."""
+        if self._forward is None:
+            return self.fixed_share
+        return self._spread(self.fixed_share, self._forward.rows, self._forward.share)
+
+    @cached_property
+    def forward_left(self) -> Units | None:
+        """Least EF/2 - U(τ) over active declarations; None if no row is dynamic."""
+        return None if self._forward is None else self._alone(self._forward.rows, self._forward.left)
+
+    @cached_property
+    def least_saved(self) -> Units | None:
+        """Least (t - b(τ))·a_τ over active declarations; None if no row is dynamic."""
+        return None if self._forward is None else self._alone(self._forward.rows, self._forward.least_saved)
+
+    @cached_property
+    def most_saved(self) -> Units | None:
+        """Greatest (t - b(τ))·a_τ over active declarations; None if no row is dynamic."""
+        return None if self._forward is None else self._alone(self._forward.rows, self._forward.most_saved)
+
+    @cached_property
+    def backward_left(self) -> tuple[Units, Units] | None:
+        """EB/2 less part 1, and EB/2 less part 2, of the backward window; None if no row is dynamic."""
+        if self._backward is None:
+            return None
+        rows = self._backward.rows
+        return self._alone(rows, self._backward.left_1), self._alone(rows, self._backward.left_2)
+
+    @cached_property
+    def borders(self) -> npt.NDArray[np.float64]:
+        """Largest border b(τ) over active declarations, -inf where a row has none."""
+        result = np.full(self.rows, -np.inf)
+        result[self._active] = self._declarations.borders(self._history, self._active)
+        return result
+
+    @cached_property
+    def _forward(self) -> Forward | None:
+        return self._declarations.forward(self._history, self._active) if self._active.size else None
+
+    @cached_property
+    def _backward(self) -> Backward | None:
+        if not self._active.size:
+            return None
+        rows = self._active[self._declarations.now[self._active] > 0]
+        return self._declarations.backward(self._history, rows) if rows.size else None
+
+    def _alone(self, rows: npt.NDArray[np.int64], values: Units) -> Units:
+        result = np.full(self.rows, UNBOUNDED, np.int64)
+        result[rows] = values
+        return result
+
+    def _spread(self, base: Units, rows: npt.NDArray[np.int64], values: Units) -> Units:
+        result = base.copy()
+        result[rows] = np.minimum(result[rows], values)
+        return result

@@ -1,0 +1,123 @@
+"""Fixed requirements in force or still alive: changes come in, the room and shares they leave go out.
+
+A version is alive from the slot it starts until its last window closes, w - 1 slots after it ended
+(SPEC §2). A row may carry several; the strictest live one decides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.budgets.history import History
+from wevent.units import UNBOUNDED, Units
+
+IN_FORCE = 2**62
+"""The end of a version that has not ended."""
+
+_COLUMNS = ("row", "epsilon", "window", "start", "end")
+
+
+class Versions:
+    """A table of live versions, axes: version.
+
+    Guarantees:
+        A version that ended in slot e with window w is used up to slot e + w - 1 and then dropped.
+    """
+
+    def __init__(self) -> None:
+        self._table = np.zeros((5, 0), np.int64)
+        self._derive()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._table.nbytes + self.share.nbytes + self.half.nbytes
+
+    def begin(self, rows: npt.ArrayLike, epsilon: npt.ArrayLike, window: npt.ArrayLike, slot: int) -> None:
+        """Put versions into force from `slot` on."""
+        given = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, np.int64)) for x in (rows, epsilon, window, slot, IN_FORCE)))
+        self._table = np.concatenate([self._table, np.stack(given)], axis=1)
+        self._derive()
+
+    def end(self, row: int, slot: int) -> None:
+        """End what is in force for a row; `slot` is the last one it was in force in."""
+        open_here = (self.row == row) & (self._table[4] == IN_FORCE)
+        if open_here.any():
+            self._table[4, open_here] = slot
+            self._keep(~(open_here & (self._table[3] > slot)))  # never in force, so never alive
+
+    def copy_row(self, source: int, target: int) -> None:
+        """Give `target` all live versions of `source`."""
+        mine = self._table[:, self.row == source].copy()
+        mine[0] = target
+        self._table = np.concatenate([self._table, mine], axis=1)
+        self._derive()
+
+    def drop_row(self, row: int) -> None:
+        """Forget a row."""
+        self._keep(self.row != row)
+
+    def in_force(self, row: int) -> tuple[int, int] | None:
+        """Budget and window that a row has in force."""
+        found = np.flatnonzero((self.row == row) & (self._table[4] == IN_FORCE))
+        return (int(self.epsilon[found[0]]), int(self.window[found[0]])) if found.size else None
+
+    def live(self, row: int) -> set[tuple[int, int]]:
+        """Budgets and windows of a row that are still alive."""
+        mine = self.row == row
+        return set(zip(self.epsilon[mine].tolist(), self.window[mine].tolist(), strict=True))
+
+    def prune(self, slot: int) -> None:
+        """Drop what is dead in `slot`."""
+        if slot > self._next_death:
+            self._keep(slot <= np.minimum(self._table[4], IN_FORCE // 2) + self.window - 1)
+
+    def least(self, values: Units, rows: int) -> Units:
+        """The least value per row over its live versions, unbounded where there is none (axes: row)."""
+        if self._aligned and rows == values.size:
+            return values
+        result = np.full(rows, UNBOUNDED, np.int64)
+        np.minimum.at(result, self.row, values)
+        return result
+
+    def room(self, history: History) -> Units:
+        """What each row may still spend in all, 0 where its window reaches into forgotten slots (axes: row)."""
+        part_1, part_2 = history.spent(self.window, self.row)
+        room = self.epsilon - part_1 - part_2
+        unknown = history.slot - self.window + 1 < history.known_since[self.row]
+        if unknown.any():
+            room = np.where(unknown, 0, room)
+        return self.least(room, history.rows)
+
+    def left(self, history: History) -> Units:
+        """Half the budget less the publications in the window, the least over live versions (axes: row)."""
+        _, part_2 = history.spent(self.window, self.row)
+        return self.least(self.half - part_2, history.rows)
+
+    def _keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        if not kept.all():
+            self._table = self._table[:, kept]
+        self._derive()
+
+    def _derive(self) -> None:
+        self.row, self.epsilon, self.window = self._table[0], self._table[1], self._table[2]
+        self.half = self.epsilon // 2
+        self.share = self.epsilon // (2 * self.window)
+        self._aligned = bool(np.array_equal(self.row, np.arange(self.row.size)))
+        ended = self._table[4] < IN_FORCE
+        self._next_death = int((self._table[4] + self.window - 1)[ended].min()) if ended.any() else IN_FORCE
+
+    def state(self) -> dict[str, Any]:
+        """Everything, as plain values and arrays."""
+        return {"table": self._table}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Versions:
+        """The same versions again."""
+        versions = cls()
+        versions._table = state["table"].copy()
+        versions._derive()
+        return versions

@@ -1,0 +1,1 @@
+"""Step 2: a slot becomes counts per row and cell."""

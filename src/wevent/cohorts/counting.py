@@ -1,0 +1,40 @@
+"""Counting people per cell, in numpy: an integer array of cells comes in, a histogram goes out.
+
+`cohorts.fast` holds the same function for numba; both give the same numbers and the same refusals.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Counts = npt.NDArray[np.int64]
+Cells = npt.NDArray[np.integer[Any]]
+
+_BLOCK = 65_536
+
+
+def count_cells(cells: Cells, domain: int) -> Counts | None:
+    """How many elements hold 0, 1, …, domain - 1, with -1 left out; None if any is out of range (axes: cell).
+
+    Guarantees:
+        None exactly if some element is below -1 or not below `domain`.
+    """
+    counts = np.zeros(domain + 1, np.int64)
+    block = max(_BLOCK, 4 * domain)
+    keys = np.empty(min(block, cells.size), np.int64)
+    for start in range(0, cells.size, block):
+        part = cells[start : start + block]
+        shifted = keys[: part.size]
+        np.add(part, 1, out=shifted, casting="unsafe")
+        try:
+            # Refuses what is negative by itself; what is too large makes the result too long.
+            found = np.bincount(shifted, minlength=domain + 1)
+        except (ValueError, MemoryError):
+            return None
+        if found.size > domain + 1:
+            return None
+        counts += found
+    return counts[1:]

@@ -1,0 +1,42 @@
+"""The counting of `cohorts.counting`, compiled by numba (extra `fast`)."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from wevent.cohorts.counting import Cells, Counts
+
+
+def count_cells(cells: Cells, domain: int) -> Counts | None:
+    """As `counting.count_cells`."""
+    counts = np.zeros(4 * (domain + 1), np.int64)
+    if not _count(cells, domain, counts):
+        return None
+    return counts.reshape(4, domain + 1).sum(axis=0)[1:]
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _count(cells, domain, counts):  # type: ignore[no-untyped-def]
+    """Four sub-histograms, so that neighbours who share a cell do not wait for each other."""
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    limit, width = np.uint64(domain), np.uint64(domain + 1)
+    whole = cells.size // 4
+    for step in range(whole):
+        k = four * np.uint64(step)
+        a = np.uint64(np.int64(cells[k]) + 1)
+        b = np.uint64(np.int64(cells[k + one]) + 1)
+        c = np.uint64(np.int64(cells[k + two]) + 1)
+        d = np.uint64(np.int64(cells[k + three]) + 1)
+        if a > limit or b > limit or c > limit or d > limit:
+            return False
+        counts[a] += 1
+        counts[b + width] += 1
+        counts[c + two * width] += 1
+        counts[d + three * width] += 1
+    for k in range(4 * whole, cells.size):
+        a = np.uint64(np.int64(cells[k]) + 1)
+        if a > limit:
+            return False
+        counts[a] += 1
+    return True

@@ -1,0 +1,247 @@
+"""A slot becomes counts: who is where comes in, checked against register and domain, histograms go out.
+
+Counting is lazy: everybody at once is one pass; people of chosen rows are counted apart only when a
+threshold says that they must be sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.cohorts.counting import Cells, Counts, count_cells
+from wevent.cohorts.register import Register
+from wevent.errors import InvalidSetting, TooManyCells, UnknownCell, UnknownUser, WrongShape
+from wevent.events.slot import Slot
+from wevent.settings import has_numba
+
+Rows = npt.NDArray[np.int64]
+
+
+class Domain:
+    """The public cells: names, or just how many there are."""
+
+    def __init__(self, cells: int | Sequence[Hashable]) -> None:
+        if isinstance(cells, bool) or (isinstance(cells, int) and cells < 1):
+            raise InvalidSetting("cells must be a number from 1 on, or a list of different names")
+        self.names: Sequence[Hashable] = range(cells) if isinstance(cells, int) else list(cells)
+        self._index = {} if isinstance(cells, int) else {name: k for k, name in enumerate(self.names)}
+        if not isinstance(cells, int) and (len(self._index) != len(self.names) or not self.names):
+            raise InvalidSetting("cells must be a number from 1 on, or a list of different names")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def find(self, cell: Hashable) -> int:
+        """The index of a cell, -1 if there is none."""
+        if self._index:
+            return self._index.get(cell, -1)
+        whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
+        return int(cell) if whole and 0 <= int(cell) < len(self.names) else -1  # type: ignore[call-overload]
+
+
+class Tally(Protocol):
+    """The counts of one slot, read when they are needed."""
+
+    def total(self) -> Counts:
+        """Everybody (axes: cell)."""
+        ...
+
+    def by_group(self, group: Rows, groups: int) -> Counts:
+        """People of the rows with `group` >= 0 (axes of `group`: row; of the result: group, cell)."""
+        ...
+
+    def singly(self, group: Rows) -> tuple[Rows, Rows] | None:
+        """Group and cell of each present person of those rows, one by one; None if only counts are known."""
+        ...
+
+
+class PersonTally:
+    """Counts of people given one by one: rows and cells of equal shape, cell -1 for absent."""
+
+    def __init__(self, rows: Rows, cells: Cells, extra: Mapping[int, Counts], total: Counts) -> None:
+        self._rows, self._cells, self._extra = rows, cells, extra
+        self._total = total + sum(extra.values())
+
+    def total(self) -> Counts:
+        """Everybody."""
+        return self._total
+
+    def by_group(self, group: Rows, groups: int) -> Counts:
+        """People of chosen rows."""
+        domain = self._total.size
+        which, cells = self._people(group)
+        counts = np.bincount(which * domain + cells, minlength=groups * domain).reshape(groups, domain)
+        for row, extra in self._extra.items():
+            if group[row] >= 0:
+                counts[group[row]] += extra
+        return counts
+
+    def singly(self, group: Rows) -> tuple[Rows, Rows] | None:
+        """People of chosen rows, one by one."""
+        if any(group[row] >= 0 for row in self._extra):
+            return None
+        return self._people(group)
+
+    def _people(self, group: Rows) -> tuple[Rows, Rows]:
+        chosen = np.append(group, -1)  # rows of -1, where the owner has left, find the last element
+        which = chosen[self._rows]
+        if self._cells.ndim == 2:
+            which = np.broadcast_to(which[:, None], self._cells.shape)
+        there = (which >= 0) & (self._cells >= 0)
+        return which[there], self._cells[there].astype(np.int64)
+
+
+class RowTally:
+    """Counts that were given per row and cell."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def total(self) -> Counts:
+        """Everybody."""
+        return self._counts.sum(axis=0)
+
+    def by_group(self, group: Rows, groups: int) -> Counts:
+        """People of chosen rows."""
+        result = np.zeros((groups, self._counts.shape[1]), np.int64)
+        chosen = group >= 0
+        np.add.at(result, group[chosen], self._counts[chosen])
+        return result
+
+    def singly(self, group: Rows) -> None:
+        """Nobody can be told apart here."""
+
+
+class Reader:
+    """Turns slots into tallies; refuses what does not fit, before anything is spent.
+
+    Guarantees:
+        At most `contributions` cells are counted for one user and slot; more are refused.
+        A user who is not registered and a cell outside the domain are refused, and no message names them.
+    """
+
+    def __init__(self, domain: Domain, contributions: int, *, fast: bool | None = None) -> None:
+        self._domain, self._contributions = domain, contributions
+        self._count = count_cells
+        if has_numba() if fast is None else fast:
+            from wevent.cohorts.fast import count_cells as count_fast
+
+            self._count = count_fast
+
+    def read(
+        self, slot: Slot, register: Register, rows: Rows, groups: Mapping[Hashable, int], sizes: npt.NDArray[np.int64]
+    ) -> Tally:
+        """Check one slot and make it countable; `rows` holds the ledger row of each position."""
+        if slot.counts is not None:
+            return RowTally(self._row_counts(slot, sizes))
+        extra = self._group_counts(slot, groups, sizes)
+        if slot.places is None:
+            nobody = np.empty(0, np.int64)
+            return PersonTally(nobody, nobody, extra, np.zeros(len(self._domain), np.int64))
+        if isinstance(slot.places, Mapping):
+            rows, cells = self._listed(slot, slot.places, register, rows)
+        else:
+            cells = self._aligned(slot, np.asarray(slot.places), rows)
+        total = self._count(cells.ravel(), len(self._domain))
+        if total is None:
+            raise _unknown_cell(slot, len(self._domain))
+        return PersonTally(rows, cells, extra, total)
+
+    def _aligned(self, slot: Slot, cells: npt.NDArray[Any], rows: Rows) -> Cells:
+        shapes = [(rows.size,)] if self._contributions == 1 else [(rows.size,), (rows.size, self._contributions)]
+        if cells.dtype.kind not in "iu":
+            raise WrongShape(f"slot {slot.number}: cells must be whole numbers, got dtype {cells.dtype}")
+        if cells.ndim == 2 and cells.shape[1] > self._contributions:
+            raise _too_many(slot, self._contributions)
+        if cells.shape not in shapes:
+            raise WrongShape(
+                f"slot {slot.number}: cells must have shape {' or '.join(map(str, shapes))}, one element for each "
+                f"position of the register, got {cells.shape}",
+                slot=slot.number,
+            )
+        gone = rows < 0
+        if gone.any() and (cells[gone] != -1).any():
+            raise UnknownUser(
+                f"slot {slot.number} has somebody who has left; use -1 there. Nothing was spent.", slot=slot.number
+            )
+        if cells.dtype == np.uint64:
+            cells = np.where(cells > len(self._domain), len(self._domain), cells).astype(np.int64)
+        return cells
+
+    def _listed(
+        self, slot: Slot, places: Mapping[Hashable, Any], register: Register, rows: Rows
+    ) -> tuple[Rows, Cells]:
+        positions = register.positions(places.keys(), slot.number)
+        cells = np.full((len(places), self._contributions), -1, np.int64)
+        for line, given in enumerate(places.values()):
+            several = given if isinstance(given, tuple | list) else (given,)
+            if len(several) > self._contributions:
+                raise _too_many(slot, self._contributions)
+            for column, cell in enumerate(several):
+                cells[line, column] = self._domain.find(cell)
+                if cells[line, column] < 0:
+                    raise _unknown_cell(slot, len(self._domain))
+        return rows[positions], cells
+
+    def _group_counts(
+        self, slot: Slot, groups: Mapping[Hashable, int], sizes: npt.NDArray[np.int64]
+    ) -> dict[int, Counts]:
+        extra: dict[int, Counts] = {}
+        for name, given in (slot.groups or {}).items():
+            if name not in groups:
+                raise UnknownUser(
+                    f"slot {slot.number} has a group that was never declared; known are {len(groups)} groups. "
+                    "Nothing was spent.",
+                    slot=slot.number,
+                )
+            row = groups[name]
+            extra[row] = self._whole(slot, np.asarray(given), (len(self._domain),))
+            self._within_size(slot, extra[row].sum(), sizes[row])
+        return extra
+
+    def _row_counts(self, slot: Slot, sizes: npt.NDArray[np.int64]) -> Counts:
+        counts = self._whole(slot, np.asarray(slot.counts), (sizes.size, len(self._domain)))
+        self._within_size(slot, counts.sum(axis=1), sizes)
+        return counts
+
+    def _whole(self, slot: Slot, counts: npt.NDArray[Any], shape: tuple[int, ...]) -> Counts:
+        if counts.dtype.kind not in "iu" or counts.shape != shape:
+            raise WrongShape(
+                f"slot {slot.number}: counts must be whole numbers of shape {shape}, "
+                f"got dtype {counts.dtype} of shape {counts.shape}",
+                slot=slot.number,
+            )
+        if counts.size and (counts.min() < 0 or counts.max() > 2**53):
+            raise WrongShape(f"slot {slot.number}: counts must not be negative", slot=slot.number)
+        return counts.astype(np.int64)
+
+    def _within_size(self, slot: Slot, people: Any, sizes: Any) -> None:
+        if np.any(people > np.asarray(sizes) * self._contributions):
+            raise TooManyCells(
+                f"slot {slot.number} counts more in a row than its registered size times {self._contributions} "
+                "cell(s) allows; register the true size, or bound each user first. Nothing was spent.",
+                slot=slot.number,
+                limit=self._contributions,
+            )
+
+
+def _unknown_cell(slot: Slot, domain: int) -> UnknownCell:
+    return UnknownCell(
+        f"slot {slot.number} has a cell outside the declared domain of {domain} cells; drop it or count it as a "
+        "declared other. Nothing was spent.",
+        slot=slot.number,
+        limit=domain,
+    )
+
+
+def _too_many(slot: Slot, limit: int) -> TooManyCells:
+    return TooManyCells(
+        f"slot {slot.number} has a user in more than {limit} cell(s); bound each user first, or declare more "
+        "contributions (which costs accuracy). Nothing was spent.",
+        slot=slot.number,
+        limit=limit,
+    )

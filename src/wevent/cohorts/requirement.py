@@ -1,0 +1,147 @@
+"""What a person asks for: numbers or names of levels come in, a checked frozen requirement goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any
+
+from wevent.errors import InvalidRequirement
+from wevent.settings import Limits
+from wevent.units import MAX_EPSILON, show, to_epsilon, to_units, to_window
+
+Number = float | int | str | Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """At most `epsilon` over any `window` consecutive slots.
+
+    Guarantees:
+        `epsilon` is kept as whole nano-ε, rounded down, and `units` is that whole number.
+    """
+
+    epsilon: Decimal
+    window: int
+
+    def __init__(self, epsilon: Number, window: int) -> None:
+        object.__setattr__(self, "epsilon", to_epsilon(to_units(epsilon)))
+        object.__setattr__(self, "window", to_window(window))
+
+    @property
+    def units(self) -> int:
+        """The budget in whole nano-ε."""
+        return int(self.epsilon.scaleb(9))
+
+    @property
+    def share(self) -> int:
+        """One slot's part of half the budget: E/(2w) in whole units, rounded down (SPEC §5)."""
+        return self.units // (2 * self.window)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(Over):
+    """The same budget and window for as long as it is in force.
+
+    Guarantees:
+        A share E/(2w) below one unit is refused.
+    """
+
+    def __init__(self, epsilon: Number, window: int) -> None:
+        Over.__init__(self, epsilon, window)
+        _check_share(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamic:
+    """What was spent lately (`backward`) and what will be spent from now on (`forward`).
+
+    Declared for one slot, and again in each slot until it is changed. Both sides are given as
+    `Over(epsilon, window)` or as a pair `(epsilon, window)`. Without a backward side only the slot
+    itself is limited, to the largest budget there is, which never binds.
+    """
+
+    forward: Over
+    backward: Over
+
+    def __init__(self, forward: Over | tuple[Number, int], backward: Over | tuple[Number, int] = (MAX_EPSILON, 1)) -> None:
+        object.__setattr__(self, "forward", _over(forward))
+        object.__setattr__(self, "backward", _over(backward))
+        _check_share(self.forward)
+
+
+Requirement = Fixed | Dynamic
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Named budgets and windows that an administrator defines and people pick from.
+
+    Example:
+        >>> levels = Levels({"High": 0.2, "Low": 1.0}, {"Small": 40, "Large": 120})
+        >>> levels.fixed("High", "Small")
+        Fixed(epsilon=Decimal('0.200000000'), window=40)
+    """
+
+    budgets: Mapping[str, Number]
+    windows: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budgets", MappingProxyType({k: to_epsilon(to_units(v)) for k, v in self.budgets.items()}))
+        object.__setattr__(self, "windows", MappingProxyType({k: to_window(v) for k, v in self.windows.items()}))
+        if not self.budgets or not self.windows:
+            raise InvalidRequirement("levels need at least one named budget and one named window")
+
+    def fixed(self, budget: str, window: str) -> Fixed:
+        """The fixed requirement of these two names."""
+        return Fixed(*self._pair(budget, window))
+
+    def dynamic(self, forward: tuple[str, str], backward: tuple[str, str] | None = None) -> Dynamic:
+        """The dynamic requirement of these names, each side as (budget, window)."""
+        if backward is None:
+            return Dynamic(self._pair(*forward))
+        return Dynamic(self._pair(*forward), self._pair(*backward))
+
+    def _pair(self, budget: str, window: str) -> tuple[Number, int]:
+        return _named("budget", budget, self.budgets), _named("window", window, self.windows)
+
+
+def check_limits(requirement: Requirement, limits: Limits) -> None:
+    """Raise `InvalidRequirement` if a requirement asks for more than the operator allows."""
+    sides = [requirement] if isinstance(requirement, Fixed) else [requirement.forward]
+    for side in sides:
+        if side.units > to_units(limits.epsilon):
+            raise InvalidRequirement(
+                f"epsilon={show(side.units)} is above the operator's limit of {limits.epsilon}; ask for less",
+                limit=limits.epsilon,
+            )
+        if side.window > limits.window:
+            raise InvalidRequirement(
+                f"window={side.window} is above the operator's limit of {limits.window} slots; ask for a shorter one",
+                limit=limits.window,
+            )
+
+
+def _over(side: Any) -> Over:
+    if isinstance(side, Over):
+        return side
+    if isinstance(side, tuple | list) and len(side) == 2:
+        return Over(side[0], side[1])
+    raise InvalidRequirement("a side of a dynamic requirement is Over(epsilon, window) or a pair (epsilon, window)")
+
+
+def _check_share(side: Over) -> None:
+    if side.share < 1:
+        raise InvalidRequirement(
+            f"epsilon={show(side.units)} over window={side.window} leaves a share E/(2w) below one unit of 1e-9; "
+            f"ask for at least epsilon={show(2 * side.window)} or a shorter window",
+            least=to_epsilon(2 * side.window),
+        )
+
+
+def _named(what: str, name: str, known: Mapping[str, Any]) -> Any:
+    if name not in known:
+        raise InvalidRequirement(f"no {what} level of that name; known are {', '.join(known)}", known=tuple(known))
+    return known[name]

@@ -1,0 +1,1 @@
+"""Step 4: one count out of many budgets; publish or not."""

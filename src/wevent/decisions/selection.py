@@ -1,0 +1,136 @@
+"""Optimal budget selection (OBS): budgets on offer and row sizes come in, one threshold goes out.
+
+A low threshold keeps everybody and needs much noise; a high one needs little noise and loses the
+people who offer less. SPEC §3, [Du25] Alg. 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.settings import has_numba
+from wevent.units import NANO, Units
+
+MOST_GRADES = 1024
+"""With more different budgets than this, they are rounded down to logarithmic steps first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The threshold of least expected squared error per cell, and the three parts of that error.
+
+    Attributes:
+        threshold: in units; 0 if nobody has any budget, and then the error is infinite.
+        variance: of sampling, Σ n p (1-p).
+        squared_bias: (Σ n (1-p))², everybody who is lost standing in one cell.
+        noise: 2 s²/θ².
+        budgets: what each row is sampled by: its budget, rounded down if there were too many different ones.
+    """
+
+    threshold: int
+    variance: float
+    squared_bias: float
+    noise: float
+    budgets: Units = field(repr=False, compare=False)
+
+    @property
+    def error(self) -> float:
+        """Expected squared error of a cell, at most."""
+        return self.variance + self.squared_bias + self.noise
+
+
+def choose_threshold(
+    budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, *, fast: bool | None = None
+) -> Selection:
+    """The threshold of least error among the positive budgets, the smallest on a tie.
+
+    Args:
+        budgets: on offer now, in units (axes: row).
+        sizes: registered people per row; rows of nobody do not count (axes: row).
+        sensitivity: how far one person's rows can move the histogram, in L1.
+        fast: use numba for many rows; by default if it is installed.
+
+    Guarantees:
+        The error is the least over all positive budgets, to floating-point accuracy.
+        People with budget 0 count as lost.
+    """
+    values, people, graded = _grades(budgets, sizes, has_numba() if fast is None else fast)
+    positive = values > 0
+    if not positive.any():
+        return Selection(0, 0.0, 0.0, math.inf, graded)
+    variance, squared_bias = _losses(values, people)
+    noise = 2.0 * (sensitivity * NANO / values[positive]) ** 2
+    lost = values.size - noise.size
+    error = variance[lost:] + squared_bias[lost:] + noise
+    best = int(np.argmin(error))
+    return Selection(
+        int(values[lost + best]),
+        float(variance[lost + best]),
+        float(squared_bias[lost + best]),
+        float(noise[best]),
+        graded,
+    )
+
+
+def _losses(values: Units, people: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Variance and squared bias for each value as the threshold, in one pass; stable when budgets cluster."""
+    e = values / NANO
+    step = np.diff(values) / NANO
+    with np.errstate(divide="ignore", invalid="ignore"):
+        c = np.expm1(-step) / np.expm1(-e[1:])  # 1 - p of the next lower value
+        r = np.exp(-step) * np.expm1(-e[:-1]) / np.expm1(-e[1:])  # its p
+    variance, bias = np.zeros(values.size), np.zeros(values.size)
+    N = P = V = D = 0.0  # people below, expected kept, variance, expected lost
+    for k, (n, c_k, r_k) in enumerate(zip(people[:-1].tolist(), c.tolist(), r.tolist(), strict=True)):
+        N += n
+        P += n
+        V = r_k * r_k * V + r_k * c_k * P
+        D = r_k * D + c_k * N
+        P *= r_k
+        variance[k + 1], bias[k + 1] = V, D
+    return variance, bias * bias
+
+
+def _grades(budgets: Units, sizes: npt.NDArray[np.int64], fast: bool) -> tuple[Units, npt.NDArray[np.int64], Units]:
+    """Different budgets, how many people have each, and the budget each row is sampled by."""
+    if fast and budgets.size > 4 * MOST_GRADES:
+        from wevent.decisions.fast import tally
+
+        return tally(budgets, sizes, MOST_GRADES)
+    values, people = _count(budgets, sizes)
+    if values.size > MOST_GRADES:
+        budgets = floor_to_steps(budgets, values)
+        values, people = _count(budgets, sizes)
+    return values, people, budgets
+
+
+def _count(budgets: Units, sizes: npt.NDArray[np.int64]) -> tuple[Units, npt.NDArray[np.int64]]:
+    there = sizes > 0
+    values, which = np.unique(budgets[there], return_inverse=True)
+    people = np.zeros(values.size, np.int64)
+    np.add.at(people, which, sizes[there])
+    return values, people
+
+
+def step_bits(least: int, greatest: int) -> int:
+    """Bits of mantissa to keep so that at most `MOST_GRADES` steps lie between two positive budgets."""
+    octaves = greatest.bit_length() - least.bit_length() + 1
+    return max(0, (MOST_GRADES // octaves).bit_length() - 1)
+
+
+def floor_to_steps(budgets: Units, values: Units) -> Units:
+    """Round budgets down to logarithmic steps: whole numbers with few leading bits.
+
+    Guarantees:
+        Never above the budget, never below it by more than one part in 2^bits, and at most 1024 different ones.
+    """
+    positive = values[values > 0]
+    bits = step_bits(int(positive[0]), int(positive[-1]))
+    length = np.frexp(budgets.astype(np.float64))[1]
+    length -= budgets < np.ldexp(0.5, length)  # a double may have rounded up to the next power of two
+    drop = np.maximum(length - 1 - bits, 0).astype(np.int64)
+    return (budgets >> drop) << drop

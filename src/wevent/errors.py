@@ -1,0 +1,106 @@
+"""Every exception of the package; what went wrong comes in as fields, a sentence that says what now goes out.
+
+    WeventError
+    ├── InvalidInput (ValueError)
+    │   ├── InvalidRequirement      epsilon or window out of range, share below one unit
+    │   │   └── WrongKind           a dynamic requirement where only fixed ones are served, or the reverse
+    │   ├── InvalidSetting          a setting that is not one of the known ones
+    │   ├── EmptyRegister           nobody to protect
+    │   ├── AlreadyRegistered       joining twice
+    │   ├── UnknownUser             somebody who is not registered
+    │   ├── UnknownCell             a cell outside the declared domain
+    │   ├── TooManyCells            more cells for one user and slot than were declared
+    │   ├── WrongShape              an array that does not fit the register or the domain
+    │   └── SlotOutOfOrder          a slot that is not the next one, or is no longer kept
+    ├── BudgetError
+    │   ├── BudgetExceeded          a charge above what the windows leave
+    │   └── Infeasible              a backward requirement that the past has already broken
+    ├── NotCharged                  settling a slot that was never charged
+    ├── NotWhole (TypeError)        something fractional offered to the noise
+    ├── SeededNoiseRefused          a seeded generator near a durable journal
+    └── CorruptState (ValueError)   bytes that are not a ledger's
+
+No message names a user, a cell or a count: messages name slots, rows, budgets and limits.
+"""
+
+from __future__ import annotations
+
+
+class WeventError(Exception):
+    """Anything this package refuses; `fields` holds the facts of the message by name."""
+
+    def __init__(self, message: str, **fields: object) -> None:
+        super().__init__(message)
+        self.fields = fields
+
+
+class InvalidInput(WeventError, ValueError):
+    """Something given from outside is wrong; nothing was changed or spent."""
+
+
+class InvalidRequirement(InvalidInput):
+    """A budget or a window is out of range."""
+
+
+class WrongKind(InvalidRequirement):
+    """A requirement of a kind that this mechanism does not serve."""
+
+
+class InvalidSetting(InvalidInput):
+    """A setting is not one of the known ones."""
+
+
+class EmptyRegister(InvalidInput):
+    """There is nobody to protect, so nothing may be published."""
+
+
+class AlreadyRegistered(InvalidInput):
+    """Somebody joins who is already there."""
+
+
+class UnknownUser(InvalidInput):
+    """Somebody who is not registered."""
+
+
+class UnknownCell(InvalidInput):
+    """A cell outside the declared domain."""
+
+
+class TooManyCells(InvalidInput):
+    """More cells for one user in one slot than the settings declare."""
+
+
+class WrongShape(InvalidInput):
+    """An array that does not fit the register or the domain."""
+
+
+class SlotOutOfOrder(InvalidInput):
+    """A slot that is not the next one, or one that is no longer kept."""
+
+
+class BudgetError(WeventError):
+    """Budget that is not there."""
+
+
+class BudgetExceeded(BudgetError):
+    """A charge above what the windows leave; nothing was spent."""
+
+
+class Infeasible(BudgetError):
+    """A backward requirement below what was already spent; `fields["least"]` is the least feasible budget."""
+
+
+class NotCharged(WeventError):
+    """Settling or refunding a slot that was never charged."""
+
+
+class NotWhole(WeventError, TypeError):
+    """The noise takes whole numbers only."""
+
+
+class SeededNoiseRefused(WeventError):
+    """Seeded noise is for tests and study; a durable journal refuses it."""
+
+
+class CorruptState(WeventError, ValueError):
+    """Bytes that do not hold a ledger, or not all of it."""

@@ -1,0 +1,1 @@
+"""Step 1: an event arrives and falls into a slot."""

@@ -1,0 +1,55 @@
+"""One slot of the stream: who is where comes in, in any of three forms, unread; a frozen `Slot` goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.errors import InvalidInput, TooManyCells, WrongShape
+
+Places = Mapping[Hashable, Any] | npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The rows of one slot: private data, so its repr shows the number alone.
+
+    Attributes:
+        number: 1, 2, 3, … without gaps.
+        places: a mapping user → cell (or → a tuple of cells where the settings allow several), or an
+            integer array aligned with the register holding cell indices, -1 for absent (two
+            dimensions where the settings allow several cells). `None` is an empty slot.
+        groups: for rows that stand for a group: name → whole counts per cell.
+        counts: instead of `places` and `groups`, whole counts of shape (row, cell).
+    """
+
+    number: int
+    places: Places | None = field(default=None, repr=False)
+    groups: Mapping[Hashable, npt.ArrayLike] | None = field(default=None, repr=False)
+    counts: npt.NDArray[np.integer[Any]] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.number, bool) or not isinstance(self.number, int | np.integer) or self.number < 1:
+            raise InvalidInput("a slot's number is a whole number from 1 on")
+        if self.counts is not None and (self.places is not None or self.groups is not None):
+            raise WrongShape(f"slot {self.number} gives both counts per row and single places; give one of them")
+
+    @classmethod
+    def from_pairs(cls, number: int, pairs: Iterable[tuple[Hashable, Hashable]], contributions: int = 1) -> Slot:
+        """Collect (user, cell) pairs; more than `contributions` cells of one user are refused."""
+        places: dict[Hashable, Any] = {}
+        for user, cell in pairs:
+            cells = (*places.get(user, ()), cell)
+            if len(cells) > contributions:
+                raise TooManyCells(
+                    f"slot {number} has a user in more than {contributions} cell(s); "
+                    "bound each user first (first, last or most frequent), or declare more contributions",
+                    slot=number,
+                    limit=contributions,
+                )
+            places[user] = cells
+        return cls(number, places)

@@ -1,0 +1,126 @@
+"""Named mechanisms: a register and cells come in, a publisher goes out. A few lines each.
+
+`pbd`, `pba`, `dpbd` and `dpba` serve each person by their own requirement [Du25]; `bd`, `ba`
+[Kellaris14], `uniform` and `sample` serve everybody by the strictest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wevent.budgets.schedules import (
+    Absorption,
+    Distribution,
+    DynamicAbsorption,
+    DynamicDistribution,
+    Sample,
+    Uniform,
+)
+from wevent.cohorts.register import Register
+from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
+from wevent.decisions.change import Bar, ChangeTrigger, scale
+from wevent.decisions.clock import ClockTrigger
+from wevent.errors import InvalidRequirement, WrongKind
+from wevent.releases.publisher import Mechanism, Publisher
+from wevent.units import show, to_epsilon
+
+Cells = int | Sequence[Hashable]
+
+
+def pbd(register: Register, cells: Cells, **settings: Any) -> Publisher:
+    """Personalised budget distribution: half of what is left, for streams that change often."""
+    return Publisher(register, cells, Mechanism("pbd", Distribution(), ChangeTrigger()), **settings)
+
+
+def pba(register: Register, cells: Cells, **settings: Any) -> Publisher:
+    """Personalised budget absorption: save up, publish well, rest; for streams that change seldom."""
+    return Publisher(register, cells, Mechanism("pba", Absorption(), ChangeTrigger()), **settings)
+
+
+def dpbd(register: Register, cells: Cells, **settings: Any) -> Publisher:
+    """Dynamic PBD: requirements may change in every slot."""
+    return Publisher(register, cells, Mechanism("dpbd", DynamicDistribution(), ChangeTrigger()), **settings)
+
+
+def dpba(register: Register, cells: Cells, **settings: Any) -> Publisher:
+    """Dynamic PBA: requirements may change in every slot."""
+    return Publisher(register, cells, Mechanism("dpba", DynamicAbsorption(), ChangeTrigger()), **settings)
+
+
+def bd(register: Register, cells: Cells, bar: Bar = scale, **settings: Any) -> Publisher:
+    """Budget distribution with one requirement for all."""
+    return CommonPublisher(register, cells, Mechanism("bd", Distribution(), ChangeTrigger(bar)), **settings)
+
+
+def ba(register: Register, cells: Cells, bar: Bar = scale, **settings: Any) -> Publisher:
+    """Budget absorption with one requirement for all."""
+    return CommonPublisher(register, cells, Mechanism("ba", Absorption(), ChangeTrigger(bar)), **settings)
+
+
+def uniform(register: Register, cells: Cells, **settings: Any) -> Publisher:
+    """The budget E/w in every slot, one requirement for all."""
+    return CommonPublisher(register, cells, Mechanism("uniform", Uniform(), ClockTrigger()), **settings)
+
+
+def sample(register: Register, cells: Cells, **settings: Any) -> Publisher:
+    """The whole budget once in a window, one requirement for all."""
+    return CommonPublisher(register, cells, Mechanism("sample", Sample(), ClockTrigger()), **settings)
+
+
+RECIPES = {recipe.__name__: recipe for recipe in (pbd, pba, dpbd, dpba, bd, ba, uniform, sample)}
+"""Every recipe by name."""
+
+
+class CommonPublisher(Publisher):
+    """Serves everybody by one requirement: the least budget over the longest window that anybody asked for.
+
+    Guarantees:
+        Everybody's own promise holds, since nobody asked for less budget or a longer window.
+        Somebody who does so later is refused.
+    """
+
+    def __init__(self, register: Register, cells: Cells, mechanism: Mechanism, **settings: Any) -> None:
+        self.common = strictest(register)
+        super().__init__(_all_asking(register, self.common), cells, mechanism, **settings)
+
+    def join(self, user: Hashable, requirement: Requirement) -> None:
+        """Register somebody who is content with the common requirement."""
+        self._content(requirement)
+        super().join(user, self.common)
+
+    def change(self, user: Hashable, requirement: Requirement) -> None:
+        """Nothing changes for somebody who is content with the common requirement."""
+        self._content(requirement)
+        super().change(user, self.common)
+
+    def _content(self, requirement: Requirement) -> None:
+        if not isinstance(requirement, Fixed):
+            raise WrongKind(f"{self.mechanism.name} serves one fixed requirement for all; use dpbd or dpba for dynamic ones")
+        if requirement.units < self.common.units or requirement.window > self.common.window:
+            raise InvalidRequirement(
+                f"{self.mechanism.name} serves everybody by epsilon={show(self.common.units)} over "
+                f"window={self.common.window}; epsilon={show(requirement.units)} over window={requirement.window} is "
+                "stricter. Use a personalised recipe, or start a new stream.",
+                common=self.common,
+            )
+
+
+def strictest(register: Register) -> Fixed:
+    """The least budget over the longest window that anybody in a register asks for."""
+    if any(isinstance(requirement, Dynamic) for requirement in register.table):
+        raise WrongKind("one requirement for all needs fixed requirements; use dpbd or dpba for dynamic ones")
+    fixed = [requirement for requirement in register.table if isinstance(requirement, Fixed)]
+    if not fixed:
+        return Fixed(1, 1)
+    return Fixed(to_epsilon(min(r.units for r in fixed)), max(r.window for r in fixed))
+
+
+def _all_asking(register: Register, common: Fixed) -> Register:
+    """The same people and groups, all with one requirement."""
+    alike = Register.from_levels([common], np.zeros(len(register), np.int64), users=list(register.users))
+    for name, row in register.groups.items():
+        alike.with_group(name, common, int(register.sizes[row]))
+    return alike

@@ -1,0 +1,162 @@
+"""The one loop: a slot comes in, a release goes out; charge, draw, settle.
+
+A publisher joins the axes: a ledger that says what is left, a schedule that offers, OBS and sampling
+that make one count out of many budgets, and a trigger that decides whether to publish (SPEC §5-§8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.budgets.ledger import Ledger, Offer
+from wevent.budgets.membership import Membership
+from wevent.budgets.schedules import Schedule
+from wevent.cohorts.histogram import Domain, Reader, Tally
+from wevent.cohorts.register import Register
+from wevent.cohorts.requirement import Dynamic, Requirement
+from wevent.decisions.change import Trigger
+from wevent.decisions.sampling import sample
+from wevent.decisions.selection import Selection, choose_threshold
+from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
+from wevent.events.slot import Slot
+from wevent.noise import Noise, SecureNoise
+from wevent.releases.journal import Journal, MemoryJournal
+from wevent.releases.release import Decision, Release, Trace, expected_error, standard_error
+from wevent.settings import Privacy, has_numba
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """A named choice on the axes schedule and trigger."""
+
+    name: str
+    schedule: Schedule
+    trigger: Trigger
+
+
+class Publisher:
+    """Publishes one stream.
+
+    Guarantees:
+        Every window of every registered person's live requirements holds at most its budget, whatever is decided.
+        A slot is drawn once: asked again, the kept release is returned.
+        Bad input raises before anything is spent.
+        An error after the charge makes the slot lost: the charge stays, the counts repeat.
+    """
+
+    def __init__(
+        self,
+        register: Register,
+        cells: int | Sequence[Hashable],
+        mechanism: Mechanism,
+        *,
+        privacy: Privacy | None = None,
+        noise: Noise | None = None,
+        journal: Journal | None = None,
+        horizon: int = 1,
+        fast: bool | None = None,
+    ) -> None:
+        self.privacy = privacy or Privacy()
+        self.mechanism = mechanism
+        self.domain = Domain(cells)
+        self.journal: Journal = journal or MemoryJournal()
+        self._noise: Noise = noise or SecureNoise()
+        if self._noise.seeded and self.journal.durable:
+            raise SeededNoiseRefused(
+                "seeded noise is for tests and study and cannot be kept in a durable journal; leave `noise` out"
+            )
+        fast = has_numba() if fast is None else fast
+        dynamic = mechanism.schedule.dynamic is not None
+        self.ledger = Ledger(self.privacy, horizon, fast=fast and dynamic)
+        self.members = Membership(register, self.ledger, dynamic=dynamic)
+        self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
+        self._counts = np.zeros(len(self.domain), np.int64)
+        self._standard_error = np.full(len(self.domain), np.inf)
+        self.trace: Trace | None = None
+
+    def __repr__(self) -> str:
+        return f"Publisher({self.mechanism.name}, cells={len(self.domain)}, next slot={self.ledger.slot})"
+
+    # --- people, between slots -----------------------------------------------------------------
+
+    def join(self, user: Hashable, requirement: Requirement) -> None:
+        """Register somebody from the next slot on."""
+        self.members.join(user, requirement)
+
+    def leave(self, user: Hashable) -> None:
+        """End a registration from the next slot on."""
+        self.members.leave(user)
+
+    def change(self, user: Hashable, requirement: Requirement) -> None:
+        """Let somebody ask for something else from the next slot on."""
+        self.members.change(user, requirement)
+
+    def declare(self, table: Sequence[Dynamic], choice: npt.ArrayLike) -> None:
+        """Let everybody ask anew: for each position an index into a table of dynamic requirements, -1 for no change."""
+        self.members.declare(table, choice)
+
+    # --- slots ---------------------------------------------------------------------------------
+
+    def step(self, slot: Slot) -> Release:
+        """Charge, draw, settle; a slot is released once."""
+        if (kept := self.journal.find(slot.number)) is not None:
+            return kept
+        tally = self._read(slot)
+        offer = self.ledger.offer(self.mechanism.schedule)
+        borders = self.ledger.borders() if self.mechanism.schedule.dynamic == "absorption" else None
+        self.journal.charge(offer)
+        self.ledger.charge(offer)  # before anything is drawn
+        try:
+            self._noise.rekey()
+            release = self._draw(tally, offer, borders)
+        except BaseException:
+            self.ledger.lose()
+            self.journal.settle(self._repeat(slot.number, Decision.LOST, None))
+            raise
+        published = release.decision is Decision.PUBLISHED
+        self.ledger.settle(published)  # refunds part 2 if nothing was published
+        if published:
+            self._counts, self._standard_error = release.counts, release.standard_error
+        return self.journal.settle(release)
+
+    def _read(self, slot: Slot) -> Tally:
+        if slot.number != self.ledger.slot:
+            raise SlotOutOfOrder(
+                f"slot {slot.number} came where slot {self.ledger.slot} was due; release the slots in between first, "
+                "empty ones too. Nothing was spent.",
+                slot=slot.number,
+                expected=self.ledger.slot,
+            )
+        self.members.begin_slot()
+        members = self.members
+        sizes = self.ledger.all_sizes
+        if not sizes.any():
+            raise EmptyRegister(f"nobody is registered in slot {slot.number}; let somebody join first")
+        return self._reader.read(slot, members.register, members.rows(), members.groups, sizes)
+
+    def _draw(self, tally: Tally, offer: Offer, borders: npt.NDArray[np.float64] | None) -> Release:
+        if offer.nullified:
+            self.trace = Trace(offer.slot, offer.part_1, offer.part_2, offer.part_1, borders, None)
+            return self._repeat(offer.slot, Decision.NULLIFIED, None)
+        sizes, s = self.ledger.all_sizes, self.privacy.sensitivity
+        selection = choose_threshold(offer.part_2, sizes, s)
+        verdict = self.mechanism.trigger.decide(tally, offer, selection, self._counts, sizes, s, self._noise)
+        spent = offer.part_1 + offer.part_2 if verdict.publish else offer.part_1
+        self.trace = Trace(offer.slot, offer.part_1, offer.part_2, spent, borders, verdict.change)
+        if not verdict.publish:
+            return self._repeat(offer.slot, Decision.SKIPPED, selection)
+        counts = sample(tally, selection, sizes, s, self._noise)
+        error = standard_error(counts, selection, s)
+        counts.flags.writeable = error.flags.writeable = False
+        return Release(
+            offer.slot, counts, Decision.PUBLISHED, selection.threshold / 1e9, error, expected_error(selection)
+        )
+
+    def _repeat(self, slot: int, decision: Decision, selection: Selection | None) -> Release:
+        expected = None if selection is None else expected_error(selection)
+        threshold = None if selection is None or expected is None else selection.threshold / 1e9
+        return Release(slot, self._counts, decision, threshold, self._standard_error, expected)

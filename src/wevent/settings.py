@@ -1,0 +1,74 @@
+"""Privacy settings, apart from all other settings: words come in, a checked frozen value goes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal, get_args
+
+from wevent.errors import InvalidSetting
+from wevent.units import MAX_EPSILON, MAX_WINDOW, to_units, to_window
+
+Neighbours = Literal["add_remove", "substitution"]
+Rest = Literal["all", "own"]
+WhenInfeasible = Literal["project", "reject"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an operator lets people ask for (SPEC §6: one user can make everybody rest)."""
+
+    epsilon: float = MAX_EPSILON
+    window: int = MAX_WINDOW
+    share_ratio: float = float("inf")
+    """Largest allowed ratio between the greatest and the least share epsilon/window of one user over time."""
+
+    def __post_init__(self) -> None:
+        to_units(self.epsilon)
+        to_window(self.window)
+        if not self.share_ratio >= 1:
+            raise InvalidSetting(f"share_ratio must be at least 1, got {self.share_ratio}")
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What the promise depends on; fixed for the life of a stream.
+
+    Attributes:
+        neighbours: `add_remove` hides presence at E and whereabouts at 2E; `substitution` hides both at E.
+        contributions: cells one user may have in one slot.
+        infeasible: a backward requirement below what was already spent is served with 0 in its slot
+            (`project`) or refused (`reject`).
+        rest: in absorption, a resting user makes `all` rest, or only offers 0 (`own`).
+        limits: what people may ask for.
+    """
+
+    neighbours: Neighbours = "add_remove"
+    contributions: int = 1
+    infeasible: WhenInfeasible = "project"
+    rest: Rest = "all"
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        _one_of("neighbours", self.neighbours, get_args(Neighbours))
+        _one_of("infeasible", self.infeasible, get_args(WhenInfeasible))
+        _one_of("rest", self.rest, get_args(Rest))
+        if not isinstance(self.contributions, int) or isinstance(self.contributions, bool):
+            raise InvalidSetting("contributions must be a whole number of cells per user and slot")
+        if not 1 <= self.contributions <= MAX_WINDOW:
+            raise InvalidSetting(f"contributions must be from 1 to {MAX_WINDOW}, got {self.contributions}")
+
+    @property
+    def sensitivity(self) -> int:
+        """How far one user's rows in a slot can move the histogram, in L1."""
+        return self.contributions * (2 if self.neighbours == "substitution" else 1)
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InvalidSetting(f"{name} must be one of {', '.join(known)}; got {value!r}", known=known)
+
+
+def has_numba() -> bool:
+    """Whether the extra `fast` is installed."""
+    return find_spec("numba") is not None
