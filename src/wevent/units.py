@@ -7,7 +7,7 @@ tolerance afterwards (SPEC §7).
 from __future__ import annotations
 
 import math
-from decimal import ROUND_FLOOR, Decimal, InvalidOperation
+from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +27,9 @@ MAX_EPSILON = 100
 
 MAX_WINDOW = 2**20
 """The longest window, in slots, that may be asked for."""
+
+EXACT = Context(prec=60)
+"""For budgets in decimal, whatever precision the program around us has set."""
 
 UNBOUNDED = 2**62
 """Stands for "no limit here" in arrays of units; larger than any budget, and safe to add to one."""
@@ -51,7 +54,7 @@ def to_units(epsilon: float | int | str | Decimal) -> int:
         raise InvalidRequirement(
             f"epsilon must be above 0 and at most {MAX_EPSILON}, got {written}", value=str(written)
         )
-    units = int((written * NANO).to_integral_value(ROUND_FLOOR))
+    units = int(written.quantize(Decimal("1e-9"), ROUND_FLOOR, EXACT).scaleb(9, EXACT))
     if units == 0:
         raise InvalidRequirement(
             f"epsilon must be at least one unit of 1e-9, got {written}", value=str(written)
@@ -106,7 +109,7 @@ def to_window(window: Any) -> int:
 
 def to_epsilon(units: int) -> Decimal:
     """Units back to ε, exactly."""
-    return Decimal(int(units)).scaleb(-9)
+    return Decimal(int(units)).scaleb(-9, EXACT)
 
 
 def as_fraction(units: int) -> Fraction:
@@ -118,7 +121,7 @@ def show(units: int | float) -> str:
     """Units as ε for people, for messages and tables."""
     if units >= UNBOUNDED // 2 or math.isinf(units):
         return "unbounded"
-    return f"{to_epsilon(int(units)).normalize():f}"
+    return f"{to_epsilon(int(units)).normalize(EXACT):f}"
 
 
 def _kind(value: object) -> str:

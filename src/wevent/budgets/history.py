@@ -100,10 +100,14 @@ class History:
         self._born[target] = self._born[source]
         self._known[target] = self._known[source]
 
-    def write_row(self, row: int, part_1: Units, part_2: Units, born: int) -> None:
-        """Set what a row spent in the last slots, oldest first, as if it had always been here."""
+    def write_row(self, row: int, part_1: Units, part_2: Units, born: int, known: int) -> None:
+        """Set what a row spent in the last slots, oldest first, as if it had always been here.
+
+        A row born before slot `known` remembers nothing older than that.
+        """
         self.clear(row)
         self._born[row] = born
+        self._known[row] = known if born < known else LONG_AGO
         kept = min(part_1.size, self.span - 1)
         for part, spends in enumerate((part_1, part_2)):
             running = np.concatenate([[0], np.cumsum(spends[spends.size - kept :])])

@@ -99,7 +99,7 @@ class Ledger:
     @property
     def all_sizes(self) -> npt.NDArray[np.int64]:
         """How many registered people each row stands for, crowd last (axes: row)."""
-        return self.sizes if self.crowd is None else np.concatenate([self.sizes, self.crowd.sizes])
+        return self.sizes if self.crowd is None else self._join(self.sizes, self.crowd.sizes)
 
     def now(self) -> Now:
         """How the rows outside the crowd stand before the next slot."""
@@ -109,6 +109,11 @@ class Ledger:
                 self.history, self.versions, self.declarations, self.sizes > 0, self.last_slot, self._last_spend
             )
         return self._now
+
+    @property
+    def charged(self) -> bool:
+        """Whether a slot was charged and not yet settled."""
+        return self._charged is not None
 
     def room(self) -> Units:
         """The most each row may spend in the next slot, in all (axes: row)."""
@@ -178,25 +183,39 @@ class Ledger:
         place = row - CROWD
         target = self._new_row()
         part_1, part_2 = crowd.spends(place)
-        self.history.write_row(target, part_1, part_2, int(crowd.born[place]))
+        self.history.write_row(target, part_1, part_2, int(crowd.born[place]), crowd.known)
         self.declarations.write_row(target, crowd.levels(place), self.slot)
-        self._last_spend[target] = part_2[self.last_slot - self.slot] if self.last_slot > self.slot - part_2.size else 0
+        self._last_spend[target] = crowd.spent_2_at(place, self.last_slot)
         self.sizes[target] = crowd.sizes[place]
         crowd.free_row(place)
         return target
 
     def change_row(self, row: int, requirement: Requirement) -> None:
         """Let another requirement be in force from the next slot on; the old ones stay alive (SPEC §2)."""
-        if isinstance(requirement, Dynamic) and self.privacy.infeasible == "reject":
-            self._feasible(row, requirement.backward.units, requirement.backward.window)
+        self.refuse_infeasible(row, requirement, self.slot - 1)
         self.remember(requirement)
         self.end_row(row)
         self._ask(row, requirement)
 
+    def refuse_infeasible(self, row: int, requirement: Requirement, until: int) -> None:
+        """Raise `Infeasible` if the settings say so and a row's spends up to slot `until` exceed its backward budget."""
+        if isinstance(requirement, Fixed) or self.privacy.infeasible != "reject":
+            return
+        budget, window = requirement.backward.units, requirement.backward.window
+        least = self._spent(row, window, until)
+        if least > budget:
+            raise Infeasible(
+                f"backward epsilon={show(budget)} over window={window} is not feasible in slot {self.slot}: "
+                f"epsilon={show(least)} was already spent there. Ask for at least that, or for a shorter window. "
+                "The declaration was refused.",
+                slot=self.slot,
+                least=to_epsilon(least),
+            )
+
     def end_row(self, row: int) -> None:
         """End what a row has in force; its versions stay alive until their windows close."""
         if row >= CROWD:
-            self._in_crowd(row).now[row - CROWD] = 0
+            self._in_crowd(row).declare(row - CROWD, 0)
             return
         self.versions.end(row, self.slot - 1)
         if row < self.declarations.now.size:
@@ -222,7 +241,7 @@ class Ledger:
     def resize(self, row: int, size: int) -> None:
         """Set how many people a row stands for."""
         if row >= CROWD:
-            self._in_crowd(row).sizes[row - CROWD] = size
+            self._in_crowd(row).resize(row - CROWD, size)
         else:
             self.sizes[row] = size
         self._now = None
@@ -258,9 +277,9 @@ class Ledger:
         nullified, part_2 = self._rest(proposal, part_2)
         if self.crowd is not None:
             crowd_1, crowd_2, crowd_rests = self.crowd.offer(schedule.dynamic, self.privacy.rest)
-            part_1, part_2 = np.concatenate([part_1, crowd_1]), np.concatenate([part_2, crowd_2])
+            part_1, part_2 = self._join(part_1, crowd_1), self._join(part_2, crowd_2)
             nullified = nullified or crowd_rests
-        if nullified:
+        if nullified and part_2.any():
             part_2 = np.zeros_like(part_2)
         return Offer(self.slot, part_1, part_2, nullified)
 
@@ -287,7 +306,8 @@ class Ledger:
                 room=to_epsilon(int(room[row])),
             )
         if self.crowd is not None:
-            self.crowd.charge(offer.part_1[mine:], offer.part_2[mine:], first_row=mine)
+            crowd_1, crowd_2 = (part[mine:] if mine else part for part in (offer.part_1, offer.part_2))
+            self.crowd.charge(crowd_1, crowd_2, first_row=mine)
         self.history.charge(part_1, part_2)
         self._charged = offer
 
@@ -361,6 +381,9 @@ class Ledger:
             return False, np.where(resting, 0, part_2)
         return bool(resting.any()), part_2
 
+    def _join(self, mine: Units, crowd: Units) -> Units:
+        return np.concatenate([mine, crowd]) if self.history.rows else crowd
+
     def _in_crowd(self, row: int) -> Crowd:
         if self.crowd is None or not CROWD <= row < CROWD + self.crowd.rows:
             raise IndexError(f"no row {row} in the crowd")
@@ -369,7 +392,7 @@ class Ledger:
     def _ask(self, row: int, requirement: Requirement) -> None:
         if row >= CROWD:
             assert isinstance(requirement, Dynamic)
-            self._in_crowd(row).now[row - CROWD] = self.declarations.table.add(requirement)
+            self._in_crowd(row).declare(row - CROWD, self.declarations.table.add(requirement))
         elif isinstance(requirement, Fixed):
             self.versions.begin(row, requirement.units, requirement.window, self.slot)
         else:
@@ -377,21 +400,12 @@ class Ledger:
             self.declarations.now[row] = self.declarations.table.add(requirement)
         self._now = None
 
-    def _feasible(self, row: int, budget: int, window: int) -> None:
-        self._span(window)
+    def _spent(self, row: int, window: int, until: int) -> int:
+        """What a row spent in the last window - 1 slots up to slot `until`, as far as it is remembered."""
         if row >= CROWD:
-            least = self._in_crowd(row).spent(row - CROWD, window)
-        else:
-            part_1, part_2 = self.history.spent(np.array([window]), np.array([row]))
-            least = int(part_1[0] + part_2[0])
-        if least > budget:
-            raise Infeasible(
-                f"backward epsilon={show(budget)} over window={window} is not feasible in slot {self.slot}: "
-                f"epsilon={show(least)} was already spent there. Ask for at least that, or for a shorter window. "
-                "The declaration was refused.",
-                slot=self.slot,
-                least=to_epsilon(least),
-            )
+            return self._in_crowd(row).spent(row - CROWD, min(window, self.span))
+        slots = np.arange(self.slot - self.span + 1, self.slot)
+        return int(sum(self.history.spends(row))[(slots > self.slot - window) & (slots <= until)].sum())
 
     def _new_row(self) -> int:
         if not self._free:

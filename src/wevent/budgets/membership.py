@@ -136,8 +136,11 @@ class Membership:
                 return
             crowd.declare(rows[inside] - CROWD, levels[picked[inside]])
             picked = np.where(inside, -1, picked)
-        for place in np.flatnonzero(picked >= 0):
-            self.change(self.register.users[place], table[picked[place]])
+        asking = [(self.register.users[place], table[picked[place]]) for place in np.flatnonzero(picked >= 0)]
+        for user, requirement in asking:
+            self._refuse_infeasible(user, requirement)
+        for user, requirement in asking:
+            self.change(user, requirement)
 
     def begin_slot(self) -> None:
         """Forget people and rows whose windows have closed; merge rows that a cohort dominates."""
@@ -162,6 +165,8 @@ class Membership:
                 self.register.move(user, cohort)
                 ledger.resize(cohort, int(ledger.sizes[cohort]) + 1)
                 del self._own[row]
+                self._empty_since.pop(row, None)  # so that nothing frees the row a second time
+                self._newcomers().pop(user, None)  # the past is the cohort's from now on
                 ledger.free_row(row)
                 moved += 1
         return moved
@@ -235,12 +240,9 @@ class Membership:
 
     def _branch(self, row: int, until: int, requirement: Requirement) -> int:
         """A row of one's own with the past of a shared one up to slot `until`."""
+        self.ledger.refuse_infeasible(row, requirement, until)
         own = self.ledger.copy_row(row, 1, until)
-        try:
-            self.ledger.change_row(own, requirement)
-        except BaseException:
-            self.ledger.free_row(own)
-            raise
+        self.ledger.change_row(own, requirement)
         return own
 
     def _ask_anew(self, row: int, requirement: Requirement) -> int:
@@ -249,6 +251,16 @@ class Membership:
             row = self.ledger.leave_crowd(row)
         self.ledger.change_row(row, requirement)
         return row
+
+    def _refuse_infeasible(self, user: Hashable, requirement: Requirement) -> None:
+        """Raise `Infeasible`, where the settings say so, before anything is changed."""
+        row = int(self.register.rows[self.register.position(user)])
+        if row in self._shared and user in self._newcomers():
+            away = self._new[user]
+            if away is not None:
+                self.ledger.refuse_infeasible(away.row, requirement, away.last)
+        else:
+            self.ledger.refuse_infeasible(row, requirement, self.ledger.slot - 1)
 
     def _owned(self, row: int, user: Hashable) -> None:
         if row < CROWD and row not in self._shared:

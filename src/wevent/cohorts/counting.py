@@ -28,7 +28,7 @@ def count_cells(cells: Cells, domain: int) -> Counts | None:
     for start in range(0, cells.size, block):
         part = cells[start : start + block]
         shifted = keys[: part.size]
-        np.add(part, 1, out=shifted, casting="unsafe")
+        np.add(part, 1, out=shifted, dtype=np.int64, casting="unsafe")  # in 64 bits: 255 + 1 is not 0
         try:
             # Refuses what is negative by itself; what is too large makes the result too long.
             found = np.bincount(shifted, minlength=domain + 1)

@@ -38,7 +38,10 @@ class Domain:
     def find(self, cell: Hashable) -> int:
         """The index of a cell, -1 if there is none."""
         if self._index:
-            return self._index.get(cell, -1)
+            try:
+                return self._index.get(cell, -1)
+            except TypeError:  # not hashable, so no name of a cell
+                return -1
         whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
         return int(cell) if whole and 0 <= int(cell) < len(self.names) else -1  # type: ignore[call-overload]
 
@@ -190,7 +193,8 @@ class Reader:
     def _group_counts(
         self, slot: Slot, groups: Mapping[Hashable, int], sizes: npt.NDArray[np.int64]
     ) -> dict[int, Counts]:
-        extra: dict[int, Counts] = {}
+        nobody = np.zeros(len(self._domain), np.int64)
+        extra: dict[int, Counts] = dict.fromkeys(groups.values(), nobody)  # given or not, they take the same path
         for name, given in (slot.groups or {}).items():
             if name not in groups:
                 raise UnknownUser(

@@ -97,6 +97,13 @@ class Register:
         picked = picked.astype(np.int64)
         if picked.size and (picked.min() < 0 or picked.max() >= len(table)):
             raise WrongShape(f"choice must point into the table of {len(table)} requirements")
+        same: dict[Requirement, int] = {}
+        for place, requirement in enumerate(table):
+            if not isinstance(requirement, Fixed | Dynamic):
+                raise InvalidRequirement("a requirement is Fixed(epsilon, window) or Dynamic(forward, backward)")
+            same.setdefault(requirement, place)
+        if picked.size and len(same) < len(table):  # equal requirements share a row
+            picked = np.array([same[requirement] for requirement in table], np.int64)[picked]
         register = cls()
         moving = np.array([isinstance(requirement, Dynamic) for requirement in table], bool)
         own = moving[picked] if picked.size else np.empty(0, bool)
@@ -112,8 +119,8 @@ class Register:
 
     def with_group(self, name: Hashable, requirement: Requirement, size: int) -> Register:
         """Add a row that stands for `size` people who always ask the same; return this register."""
-        if name in self.groups:
-            raise AlreadyRegistered("a group of this name is registered already")
+        if name in self.groups or name in self:
+            raise AlreadyRegistered("a group or a user of this name is registered already")
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise WrongShape("the size of a group is a whole number of people from 1 on")
         self.groups[name] = self.asks.size
@@ -204,8 +211,8 @@ class Register:
     def forget(self, user: Hashable) -> None:
         """Give the position of somebody who left free for somebody else."""
         place = self._away.pop(user)
-        self._listed()[place] = None
         self._index().pop(user)
+        self._listed()[place] = None
         self._free.append(place)
 
     def position(self, user: Hashable) -> int:
@@ -250,7 +257,7 @@ class Register:
     def _index(self) -> dict[Hashable, int]:
         if self._position is None:
             self._position = {user: place for place, user in enumerate(self._users)}
-        return self._position
+        return self._position  # from here on kept up to date
 
 
 def _whole(users: Iterable[Hashable]) -> npt.NDArray[np.int64] | None:

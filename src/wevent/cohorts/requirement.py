@@ -10,7 +10,7 @@ from typing import Any
 
 from wevent.errors import InvalidRequirement
 from wevent.settings import Limits
-from wevent.units import MAX_EPSILON, show, to_epsilon, to_units, to_window
+from wevent.units import EXACT, MAX_EPSILON, show, to_epsilon, to_units, to_window
 
 Number = float | int | str | Decimal
 
@@ -33,7 +33,7 @@ class Over:
     @property
     def units(self) -> int:
         """The budget in whole nano-ε."""
-        return int(self.epsilon.scaleb(9))
+        return int(self.epsilon.scaleb(9, EXACT))
 
     @property
     def share(self) -> int:
@@ -110,18 +110,18 @@ class Levels:
 
 def check_limits(requirement: Requirement, limits: Limits) -> None:
     """Raise `InvalidRequirement` if a requirement asks for more than the operator allows."""
-    sides = [requirement] if isinstance(requirement, Fixed) else [requirement.forward]
-    for side in sides:
-        if side.units > to_units(limits.epsilon):
-            raise InvalidRequirement(
-                f"epsilon={show(side.units)} is above the operator's limit of {limits.epsilon}; ask for less",
-                limit=limits.epsilon,
-            )
-        if side.window > limits.window:
-            raise InvalidRequirement(
-                f"window={side.window} is above the operator's limit of {limits.window} slots; ask for a shorter one",
-                limit=limits.window,
-            )
+    side = requirement if isinstance(requirement, Fixed) else requirement.forward
+    longest = side.window if isinstance(requirement, Fixed) else max(side.window, requirement.backward.window)
+    if side.units > to_units(limits.epsilon):
+        raise InvalidRequirement(
+            f"epsilon={show(side.units)} is above the operator's limit of {limits.epsilon}; ask for less",
+            limit=limits.epsilon,
+        )
+    if longest > limits.window:
+        raise InvalidRequirement(
+            f"window={longest} is above the operator's limit of {limits.window} slots; ask for a shorter one",
+            limit=limits.window,
+        )
 
 
 def _over(side: Any) -> Over:

@@ -28,6 +28,8 @@ from wevent.releases.journal import Journal, MemoryJournal
 from wevent.releases.release import Decision, Release, Trace, expected_error, standard_error
 from wevent.settings import Privacy, has_numba
 
+_TRACED_ROWS = 65_536
+
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
@@ -63,8 +65,8 @@ class Publisher:
         self.privacy = privacy or Privacy()
         self.mechanism = mechanism
         self.domain = Domain(cells)
-        self.journal: Journal = journal or MemoryJournal()
-        self._noise: Noise = noise or SecureNoise()
+        self.journal: Journal = MemoryJournal() if journal is None else journal
+        self._noise: Noise = SecureNoise() if noise is None else noise
         if self._noise.seeded and self.journal.durable:
             raise SeededNoiseRefused(
                 "seeded noise is for tests and study and cannot be kept in a durable journal; leave `noise` out"
@@ -103,25 +105,32 @@ class Publisher:
 
     def step(self, slot: Slot) -> Release:
         """Charge, draw, settle; a slot is released once."""
+        if self.ledger.charged:  # somebody was interrupted right after a charge
+            self._lose(self.ledger.slot)
         if (kept := self.journal.find(slot.number)) is not None:
             return kept
         tally = self._read(slot)
         offer = self.ledger.offer(self.mechanism.schedule)
-        borders = self.ledger.borders() if self.mechanism.schedule.dynamic == "absorption" else None
+        borders = self._borders()
         self.journal.charge(offer)
         self.ledger.charge(offer)  # before anything is drawn
         try:
             self._noise.rekey()
             release = self._draw(tally, offer, borders)
         except BaseException:
-            self.ledger.lose()
-            self.journal.settle(self._repeat(slot.number, Decision.LOST, None))
+            self.trace = Trace(offer.slot, offer.part_1, offer.part_2, offer.part_1 + offer.part_2, borders, None)
+            self._lose(slot.number)
             raise
         published = release.decision is Decision.PUBLISHED
         self.ledger.settle(published)  # refunds part 2 if nothing was published
         if published:
             self._counts, self._standard_error = release.counts, release.standard_error
         return self.journal.settle(release)
+
+    def _lose(self, slot: int) -> None:
+        """The charge stays, the counts repeat, nothing is drawn again."""
+        self.ledger.lose()
+        self.journal.settle(self._repeat(slot, Decision.LOST, None))
 
     def _read(self, slot: Slot) -> Tally:
         if slot.number != self.ledger.slot:
@@ -137,6 +146,11 @@ class Publisher:
         if not sizes.any():
             raise EmptyRegister(f"nobody is registered in slot {slot.number}; let somebody join first")
         return self._reader.read(slot, members.register, members.rows(), members.groups, sizes)
+
+    def _borders(self) -> npt.NDArray[np.float64] | None:
+        """For the trace; not for very many rows, where it would cost more than the step."""
+        wanted = self.mechanism.schedule.dynamic == "absorption" and self.ledger.rows <= _TRACED_ROWS
+        return self.ledger.borders() if wanted else None
 
     def _draw(self, tally: Tally, offer: Offer, borders: npt.NDArray[np.float64] | None) -> Release:
         if offer.nullified:

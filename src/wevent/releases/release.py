@@ -72,7 +72,8 @@ class Trace:
         part_1: spent on measuring change, in units.
         offer: on offer for publishing, in units.
         spent: what was spent in all, in units.
-        borders: DPBA's largest border b(τ) of each row, -inf where there is none; None for other mechanisms.
+        borders: DPBA's largest border b(τ) of each row, -inf where there is none; None for other
+            mechanisms and beyond 65,536 rows.
         change: what was measured.
     """
 
