@@ -1,402 +1,444 @@
-"""The arithmetic of `budgets.crowd`, row by row, compiled by numba (extra `fast`).
+"""The arithmetic of `budgets.crowd`, compiled by numba (extra `fast`).
 
-Per row a few certificates are kept instead of scanning all declarations in every slot: the least
-share, the least left, and a lower bound of the room, each with the slot until which it is proven. What
+Per row a few certificates are kept instead of scanning all declarations in every slot: the least left
+now, the least left after that, and the least share, each with the slot until which it is proven. What
 expires is scanned anew. All numbers are exact and equal to those of `declarations`, `now` and
 `schedules`, which the tests compare with.
 
-Layout: the rings `past` (declared levels) and `codes` (the level whose share was spent as part 1, 0 for
-nothing, the largest code for "look it up") have axes (block of 8 rows, slot modulo span, row in block),
-so that writing a slot touches few cache lines and scanning a row stays local.
+A slot goes over all rows in loops without branches, which the compiler turns into vector code, and
+picks out the few rows that need attention for loops that look closer.
+
+Arrays that many kernels take:
+
+    levels   int64   axes (EB, wB, EF/2, EF, wF, share; level); level 0 declares nothing
+    facts    int64   span, escape code, place of the newest publication, how many are kept, known, longest wF
+    past     codes   declared levels, axes (block of 8 rows, slot modulo span, row in block): writing a
+                     slot touches few cache lines, scanning a row stays local
+    codes    codes   the level whose share was spent as part 1; 0 for nothing, the escape code for "look it up"
+    odd_rows, odd_values, odd_index    what is to be looked up: rows and values, axes (start, count; slot modulo span)
+    published int64  slots of the publications, by place
+    spent_2  int64   axes (row, place)
+    left, left_until        least EF/2 - U(τ) over past declarations, and the slot until which that is so
+    after, after_until      the least after that, and until when; `after` is very small if it is not known
+    share, share_code, share_until    the least share, its level, and until when
+    saved, saved_code, saved_until    (1 - τ)·a_τ - U(τ) of one declaration, its level, its last slot
+    sums     int64   part 1 and part 2 of the last span - 1 slots, axes (row, part)
+
+Reference counting is off (`_nrt`): nothing is allocated here, and counting costs ten times the work.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numba
 import numpy as np
-import numpy.typing as npt
 
 from wevent.units import UNBOUNDED
 
 BLOCK = 8
-FOREVER = np.int64(2**62)
 _BIG = np.int64(UNBOUNDED)
+_FOREVER = np.int64(2**62)
+_FAR = np.int64(2**61)
+LATE = np.int64(21)
+"""Bits for a number of slots; windows are at most 2²⁰."""
 
-jit = numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
+BACKWARD, BACKWARD_WINDOW, HALF, FORWARD, FORWARD_WINDOW, SHARE = range(6)
+SPAN, ESCAPE, NEWEST, PUBLICATIONS, KNOWN, LONGEST = range(6)
+AWAKE, IRREGULAR = 1, 2  # flags: proven not to rest until the next publication; spent more than a share in part 1
 
-Ints = npt.NDArray[np.int64]
-
-
-class Levels(NamedTuple):
-    """The level table (axes: level)."""
-
-    backward: Ints
-    backward_window: Ints
-    half: Ints
-    forward: Ints
-    forward_window: Ints
-    share: Ints
-    longest: int
+jit = numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy", _nrt=False)
+inlined = numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy", _nrt=False, forceinline=True)
 
 
-class Past(NamedTuple):
-    """What was declared and spent in the last slots."""
-
-    past: npt.NDArray[Any]
-    codes: npt.NDArray[Any]
-    span: int
-    escape: int
-    escape_rows: npt.NDArray[np.int32]
-    escape_values: Ints
-    escape_start: Ints
-    escape_count: Ints
-    published: Ints  # slots of the publications in the ring, by place
-    spent_2: Ints  # axes: row, place
-    newest: int  # place of the newest publication
-    publications: int  # how many are remembered
-
-
-class Marks(NamedTuple):
-    """Certificates per row, as of before the next slot; they speak of past declarations only (axes: row)."""
-
-    left: Ints  # least EF/2 - U(τ) …
-    left_until: Ints  # … proven until this slot
-    share_code: npt.NDArray[Any]  # level of the least share …
-    share_until: Ints  # … proven until this slot
-    room: Ints  # lower bound of the least EF - everything spent since τ
-    sum_1: Ints  # part 1 of the last span - 1 slots
-    sum_2: Ints  # part 2 of the last span - 1 slots
-    saved: Ints  # (t - τ + 1)·a_τ - U(τ) of one declaration …
-    saved_code: npt.NDArray[Any]  # … of this level …
-    saved_until: Ints  # … which is active until this slot
-    awake: npt.NDArray[np.bool_]  # proven not to rest until the next publication
-    born: Ints
-    known: int  # rows born before this slot remember nothing older
-
-
-@jit
-def _part_1(levels, past, row, slot):  # type: ignore[no-untyped-def]
-    """Part 1 that a row spent in a remembered slot."""
-    place = slot % past.span
-    code = np.int64(past.codes[row >> 3, place, row & 7])
-    if code != past.escape:
-        return levels.share[code]
-    low = past.escape_start[place]
-    high = low + past.escape_count[place]
+@inlined
+def _odd(odd_rows, odd_values, odd_index, place, row):  # type: ignore[no-untyped-def]
+    """Look up a part 1 that is no level's share."""
+    low = odd_index[0, place]
+    high = low + odd_index[1, place]
     while low < high:
         middle = (low + high) >> 1
-        if past.escape_rows[middle] < row:
+        if odd_rows[middle] < row:
             low = middle + 1
         else:
             high = middle
-    return past.escape_values[low]
+    return odd_values[low]
+
+
+@inlined
+def _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, place):  # type: ignore[no-untyped-def]
+    """Part 1 that a row spent in the slot of a place in the ring."""
+    code = np.int64(codes[row >> 3, place, row & 7])
+    if code == facts[ESCAPE]:
+        return _odd(odd_rows, odd_values, odd_index, place, row)
+    return levels[SHARE, code]
 
 
 @jit
-def _spent(levels, past, row, t, window):  # type: ignore[no-untyped-def]
+def _spent(levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window):  # type: ignore[no-untyped-def]
     """Part 1 and part 2 in the slots t - window + 1 … t - 1."""
-    first = t - window + 1
-    part_1 = np.int64(0)
-    for slot in range(max(first, 1), t):
-        part_1 += _part_1(levels, past, row, slot)
-    part_2 = np.int64(0)
-    place = past.newest
-    for _ in range(past.publications):
-        if past.published[place] < first:
+    part_1, part_2 = np.int64(0), np.int64(0)
+    place = t % facts[SPAN]
+    for _ in range(min(window, t) - 1):
+        place = place - 1 if place > 0 else facts[SPAN] - 1
+        part_1 += _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, place)
+    place = facts[NEWEST]
+    for _ in range(facts[PUBLICATIONS]):
+        if published[place] <= t - window:
             break
-        part_2 += past.spent_2[row, place]
-        place = place - 1 if place > 0 else past.published.size - 1
+        part_2 += spent_2[row, place]
+        place = place - 1 if place > 0 else published.size - 1
     return part_1, part_2
 
 
-@jit
-def _scan(levels, past, marks, row, t):  # type: ignore[no-untyped-def]
-    """Renew the certificates of the least share and the least left."""
-    left, left_until = _BIG, FOREVER
-    share, code, share_until = _BIG, np.int64(0), FOREVER
-    since = np.int64(0)
-    block, within = row >> 3, row & 7
-    place, remaining = past.newest, past.publications
-    next_publication = past.published[place] if remaining > 0 else np.int64(0)
-    cell = t % past.span
-    for age in range(1, min(levels.longest, past.span, t)):
-        cell = cell - 1 if cell > 0 else past.span - 1
-        if t - age == next_publication:
-            since += past.spent_2[row, place]
-            place = place - 1 if place > 0 else past.published.size - 1
-            remaining -= 1
-            next_publication = past.published[place] if remaining > 0 else np.int64(0)
-        level = np.int64(past.past[block, cell, within])
-        until = t - age + levels.forward_window[level] - 1
-        if until >= t:
-            value = levels.half[level] - since
-            if value < left or (value == left and until > left_until):
-                left, left_until = value, until
-            value = levels.share[level]
-            if value < share or (value == share and until > share_until):
-                share, code, share_until = value, level, until
-    marks.left[row], marks.left_until[row] = left, left_until
-    marks.share_code[row], marks.share_until[row] = code, share_until
+@inlined
+def _least_packed(flat, packed, windows, index, count, age, ahead):  # type: ignore[no-untyped-def]
+    """Least packed number over `count` cells from `index` backwards that are active `ahead` slots from now."""
+    best = _FOREVER
+    for k in range(count):
+        level = flat[np.uint64(index - 8 * k)]
+        over = (windows[level] - 1 - age - k - ahead) >> 63  # all ones if no longer active
+        best = min(best, packed[level] + age + k + (over & _FAR))
+    return best
 
 
 @jit
-def _scan_room(levels, past, marks, row, t):  # type: ignore[no-untyped-def]
-    """Make the lower bound of the room exact."""
+def _scan_left(packed, windows, facts, flat, published, spent_2, row, t, after):  # type: ignore[no-untyped-def]
+    """Least left over past declarations that are active in slot `after` >= t, and the last slot of the latest of these.
+
+    Both are packed into one number, (EF/2 << 21) - wF + age, so that the loop has no branch to guess;
+    `flat` is the ring `past` as one line.
+    """
+    span = facts[SPAN]
+    base = (row >> 3) * span * 8 + (row & 7)
+    best, since, ahead = _FOREVER, np.int64(0), after - t
+    age, ages = np.int64(1), min(facts[LONGEST], span, t)
+    place, remaining = facts[NEWEST], facts[PUBLICATIONS]
+    while age < ages:
+        upto = ages  # down to the next publication, and no further than the ring goes without a break
+        if remaining > 0 and t - published[place] < ages:
+            if t - published[place] == age:
+                since += spent_2[row, place]
+                place = place - 1 if place > 0 else published.size - 1
+                remaining -= 1
+            if remaining > 0:
+                upto = min(upto, max(t - published[place], age + 1))
+        cell = (t - age) % span
+        count = min(upto - age, cell + 1)
+        found = _least_packed(flat, packed, windows, base + 8 * cell, count, age, ahead)
+        if found < _FAR // 2:
+            best = min(best, found - (since << LATE))
+        age += count
+    if best == _FOREVER:
+        return _BIG, _FOREVER
+    left = (best + (np.int64(1) << LATE) - 1) >> LATE
+    return left, t - 1 + (left << LATE) - best
+
+
+@jit
+def _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t):  # type: ignore[no-untyped-def]
+    """Least EF less everything spent since τ, over past declarations that are active."""
     least, since = _BIG, np.int64(0)
-    place, remaining = past.newest, past.publications
-    for age in range(1, min(levels.longest, past.span, t)):
-        slot = t - age
-        if remaining > 0 and past.published[place] == slot:
-            since += past.spent_2[row, place]
-            place = place - 1 if place > 0 else past.published.size - 1
+    place, remaining = facts[NEWEST], facts[PUBLICATIONS]
+    cell = t % facts[SPAN]
+    for age in range(1, min(facts[LONGEST], facts[SPAN], t)):
+        cell = cell - 1 if cell > 0 else facts[SPAN] - 1
+        if remaining > 0 and published[place] == t - age:
+            since += spent_2[row, place]
+            place = place - 1 if place > 0 else published.size - 1
             remaining -= 1
-        since += _part_1(levels, past, row, slot)
-        level = np.int64(past.past[row >> 3, slot % past.span, row & 7])
-        if age < levels.forward_window[level]:
-            least = min(least, levels.forward[level] - since)
-    marks.room[row] = least
+        since += _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, cell)
+        level = np.int64(past[row >> 3, cell, row & 7])
+        if age < levels[FORWARD_WINDOW, level]:
+            least = min(least, levels[FORWARD, level] - since)
+    return least
 
 
 @jit
-def _scan_saved(levels, past, marks, row, t):  # type: ignore[no-untyped-def]
-    """The least and the greatest (t - τ + 1)·a_τ - U(τ); keeps the greatest as a certificate."""
+def _scan_saved(levels, facts, past, published, spent_2, row, t):  # type: ignore[no-untyped-def]
+    """The least and the greatest (t - τ + 1)·a_τ - U(τ), with the level and last slot of that."""
     least, most, most_code, most_until = _BIG, -_BIG, np.int64(0), np.int64(0)
     since = np.int64(0)
-    block, within = row >> 3, row & 7
-    place, remaining = past.newest, past.publications
-    next_publication = past.published[place] if remaining > 0 else np.int64(0)
-    cell = t % past.span
-    for age in range(1, min(levels.longest, past.span, t)):
-        cell = cell - 1 if cell > 0 else past.span - 1
+    place, remaining = facts[NEWEST], facts[PUBLICATIONS]
+    next_publication = published[place] if remaining > 0 else np.int64(0)
+    cell, last_cell = t % facts[SPAN], facts[SPAN] - 1
+    for age in range(1, min(facts[LONGEST], facts[SPAN], t)):
+        cell = cell - 1 if cell > 0 else last_cell
         if t - age == next_publication:
-            since += past.spent_2[row, place]
-            place = place - 1 if place > 0 else past.published.size - 1
+            since += spent_2[row, place]
+            place = place - 1 if place > 0 else published.size - 1
             remaining -= 1
-            next_publication = past.published[place] if remaining > 0 else np.int64(0)
-        level = np.int64(past.past[block, cell, within])
-        if age < levels.forward_window[level]:
-            value = (age + 1) * levels.share[level] - since
+            next_publication = published[place] if remaining > 0 else np.int64(0)
+        level = np.int64(past[row >> 3, cell, row & 7])
+        if age < levels[FORWARD_WINDOW, level]:
+            value = (age + 1) * levels[SHARE, level] - since
             least = min(least, value)
             if value > most:
-                most, most_code, most_until = value, level, t - age + levels.forward_window[level] - 1
-    marks.saved[row], marks.saved_code[row], marks.saved_until[row] = most, most_code, most_until
-    return least, most
+                most, most_code, most_until = value, level, t - age + levels[FORWARD_WINDOW, level] - 1
+    return least, most, most_code, most_until
+
+
+@inlined
+def _take(left, left_until, after, after_until, row, value, until):  # type: ignore[no-untyped-def]
+    """Take a new declaration into the two certificates of the least left."""
+    if value <= left[row]:
+        if until < left_until[row]:
+            after[row], after_until[row] = left[row], left_until[row]
+        elif after_until[row] <= until:
+            after[row], after_until[row] = -_BIG, until
+        left[row], left_until[row] = value, until
+    elif until > left_until[row] and after_until[row] > left_until[row] and value <= after[row]:
+        after[row], after_until[row] = value, until
 
 
 @jit
-def _advance(levels, past, marks, row, t, published, leaving):  # type: ignore[no-untyped-def]
-    """Take slot t - 1, which has closed, into the certificates of one row."""
-    before = t - 1
-    level = np.int64(past.past[row >> 3, before % past.span, row & 7])
-    part_1 = _part_1(levels, past, row, before)
-    part_2 = past.spent_2[row, past.newest] if published else np.int64(0)
-    room = marks.room[row]
-    if level > 0:
-        until = before + levels.forward_window[level] - 1
-        if marks.left_until[row] >= before:
-            value, old = levels.half[level], marks.left[row]
-            if value < old or (value == old and until > marks.left_until[row]):
-                marks.left[row], marks.left_until[row] = value, until
-        if marks.share_until[row] >= before:
-            value, code = levels.share[level], np.int64(marks.share_code[row])
-            old = levels.share[code] if code > 0 else _BIG
-            if value < old or (value == old and until > marks.share_until[row]):
-                marks.share_code[row], marks.share_until[row] = level, until
-        room = min(room, levels.forward[level])
-        saved = marks.saved[row]
-        if marks.saved_until[row] < before or levels.share[level] >= saved:
-            marks.saved[row], marks.saved_code[row], marks.saved_until[row] = levels.share[level], level, until
-    if marks.left[row] < _BIG:
-        marks.left[row] -= part_2
-    if room < _BIG:
-        room -= part_1 + part_2
-    marks.room[row] = room
-    marks.saved[row] += levels.share[np.int64(marks.saved_code[row])] - part_2
-    if published:
-        marks.awake[row] = False
-    sum_1, sum_2 = marks.sum_1[row] + part_1, marks.sum_2[row] + part_2
-    if t - past.span >= 1:  # slot t - span leaves; its cells are the ones that slot t is written to
-        sum_1 -= _part_1(levels, past, row, t - past.span)
-        if leaving >= 0:
-            sum_2 -= past.spent_2[row, leaving]
-    marks.sum_1[row], marks.sum_2[row] = sum_1, sum_2
+def find_news(levels, last, left, left_until, after, share, share_until, t, news):  # type: ignore[no-untyped-def]
+    """Mark the rows whose certificates the declaration of slot t - 1 touches, or which expire."""
+    half, shares = levels[HALF], levels[SHARE]
+    for row in range(news.size):
+        level = last[row]
+        touched = (level > 0) & ((half[level] <= max(left[row], after[row])) | (shares[level] <= share[row]))
+        news[row] = touched | (left_until[row] < t) | (share_until[row] < t)
 
 
 @jit
-def _back(levels, past, marks, row, t, level, part_1, part_2):  # type: ignore[no-untyped-def]
-    """Cut both parts to what the backward requirement of this slot leaves."""
-    budget, window = levels.backward[level], levels.backward_window[level]
-    if t - window + 1 < marks.known and marks.born[row] < marks.known:
-        return np.int64(0), np.int64(0)
-    half = budget // 2
-    sum_1, sum_2 = marks.sum_1[row], marks.sum_2[row]
-    if half - sum_1 >= part_1 and half - sum_2 >= part_2 and budget - sum_1 - sum_2 >= part_1 + part_2:
-        return part_1, part_2  # even the longest window leaves enough
-    spent_1, spent_2 = _spent(levels, past, row, t, window)
-    part_1 = max(min(part_1, half - spent_1, budget - spent_1 - spent_2), np.int64(0))
-    part_2 = max(min(part_2, half - spent_2, budget - spent_1 - spent_2 - part_1), np.int64(0))
-    return part_1, part_2
-
-
-@jit
-def _finish(levels, past, marks, row, t, level, share, code, wish, part_1, part_2):  # type: ignore[no-untyped-def]
-    """Cut a wish to backward requirement and room, write it down, and say whether part 1 needs looking up."""
-    one, two = _back(levels, past, marks, row, t, level, share, wish)
-    room = min(marks.room[row], levels.forward[level])
-    if one + two > room:
-        _scan_room(levels, past, marks, row, t)
-        room = max(min(marks.room[row], levels.forward[level]), np.int64(0))
-        one = min(one, room)
-        two = max(min(two, room - one), np.int64(0))
-    part_1[row], part_2[row] = one, two
-    block, cell, within = row >> 3, t % past.span, row & 7
-    past.past[block, cell, within] = level
-    if one == share:
-        past.codes[block, cell, within] = code
-        return 0
-    past.codes[block, cell, within] = past.escape if one > 0 else 0
-    return 1 if one > 0 else 0
-
-
-@jit
-def _least(levels, past, marks, row, t, level):  # type: ignore[no-untyped-def]
-    """Least share, its level, and least left, with this slot's declaration included."""
-    if marks.share_until[row] < t or marks.left_until[row] < t:
-        _scan(levels, past, marks, row, t)
-    code = np.int64(marks.share_code[row])
-    share = levels.share[code] if code > 0 else _BIG
-    if levels.share[level] <= share:
-        share, code = levels.share[level], level
-    return share, code, min(marks.left[row], levels.half[level])
-
-
-@jit
-def advance(levels, past, marks, rows, t, published, leaving):  # type: ignore[no-untyped-def]
-    """Take the closed slot t - 1 into the certificates of all rows."""
-    for row in range(rows):
-        _advance(levels, past, marks, row, t, published, leaving)
-
-
-@jit
-def offer_distribution(levels, past, marks, now, sizes, t, part_1, part_2):  # type: ignore[no-untyped-def]
-    """DPBD: half of the least left, all of what the backward side leaves; returns how many need looking up."""
-    escapes = 0
-    for row in range(sizes.size):
-        level = np.int64(now[row])
-        if sizes[row] == 0 or level == 0:
-            part_1[row], part_2[row] = 0, 0
-            past.past[row >> 3, t % past.span, row & 7] = 0
-            past.codes[row >> 3, t % past.span, row & 7] = 0
+def take_news(  # type: ignore[no-untyped-def]
+    levels, facts, past, last, left, left_until, after, after_until, share, share_code, share_until, t, news
+):
+    """Take the closed slot t - 1 into the certificates of the marked rows; leaves those marked whose left expired."""
+    for row in range(news.size):
+        if not news[row]:
             continue
-        share, code, left = _least(levels, past, marks, row, t, level)
-        wish = max(left >> 1, np.int64(0))
-        escapes += _finish(levels, past, marks, row, t, level, share, code, wish, part_1, part_2)
+        level = np.int64(last[row])
+        if level > 0:
+            until = t + levels[FORWARD_WINDOW, level] - 2
+            if left_until[row] >= t - 1:
+                _take(left, left_until, after, after_until, row, levels[HALF, level], until)
+            value = levels[SHARE, level]
+            if share_until[row] >= t - 1 and (
+                value < share[row] or (value == share[row] and until > share_until[row])
+            ):
+                share[row], share_code[row], share_until[row] = value, level, until
+        if left_until[row] < t and after_until[row] >= t:
+            left[row], left_until[row], after[row] = after[row], after_until[row], -_BIG
+        news[row] = left_until[row] < t
+        if share_until[row] < t:
+            least, code, latest = _BIG, np.int64(0), _FOREVER
+            for age in range(1, min(facts[LONGEST], facts[SPAN], t)):
+                level = np.int64(past[row >> 3, (t - age) % facts[SPAN], row & 7])
+                until = t - age + levels[FORWARD_WINDOW, level] - 1
+                value = levels[SHARE, level]
+                if until >= t and (value < least or (value == least and until > latest)):
+                    least, code, latest = value, level, until
+            share[row], share_code[row], share_until[row] = least, code, latest
+
+
+@jit
+def renew(packed, windows, facts, flat, published, spent_2, left, left_until, after, after_until, t, rows):  # type: ignore[no-untyped-def]
+    """Scan `rows` for the least left now and after that."""
+    for row in rows:
+        value, until = _scan_left(packed, windows, facts, flat, published, spent_2, row, t, t)
+        left[row], left_until[row] = value, until
+        if until < _FOREVER:
+            value, until = _scan_left(packed, windows, facts, flat, published, spent_2, row, t, until + 1)
+        after[row], after_until[row] = value, until
+
+
+@jit
+def take_publication(left, after, part_2, flags):  # type: ignore[no-untyped-def]
+    """Take a publication off what is left."""
+    for row in range(left.size):
+        left[row] -= part_2[row] if left[row] < _BIG else 0
+        after[row] -= part_2[row] if -_BIG < after[row] < _BIG else 0
+        flags[row] &= ~AWAKE
+
+
+@jit
+def take_saved(levels, last, saved, saved_code, saved_until, t, fresh, part_2):  # type: ignore[no-untyped-def]
+    """Take the closed slot t - 1 into the certificate of absorption."""
+    shares, windows = levels[SHARE], levels[FORWARD_WINDOW]
+    for row in range(saved.size):
+        level = last[row]
+        mine = shares[level]
+        better = (level > 0) & ((saved_until[row] < t - 1) | (mine >= saved[row] + (t - 1) * shares[saved_code[row]]))
+        if better:
+            saved[row], saved_code[row], saved_until[row] = (2 - t) * mine, level, t + windows[level] - 2
+    if fresh:
+        for row in range(saved.size):
+            saved[row] -= part_2[row]
+
+
+@jit
+def take_sums(levels, facts, codes, odd_rows, odd_values, odd_index, spent_2, sums, t, fresh, part_2, leaving):  # type: ignore[no-untyped-def]
+    """Take the closed slot t - 1 into the sums, and the slot that leaves the span out of them."""
+    here, before = t % facts[SPAN], (t - 1) % facts[SPAN]
+    for row in range(sums.shape[0]):
+        sums[row, 0] += _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, before)
+        if fresh:
+            sums[row, 1] += part_2[row]
+        if t > facts[SPAN]:
+            sums[row, 0] -= _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, here)
+            if leaving >= 0:
+                sums[row, 1] -= spent_2[row, leaving]
+
+
+@jit
+def sum_up(levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, sums, t):  # type: ignore[no-untyped-def]
+    """Sums over the last span - 1 slots from scratch, as of before slot t."""
+    for row in range(sums.shape[0]):
+        sums[row, 0], sums[row, 1] = _spent(
+            levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, facts[SPAN]
+        )
+
+
+@jit
+def propose(levels, now, left, share, share_code, flags, drop, part_1, part_2, spent_codes, special):  # type: ignore[no-untyped-def]
+    """Least share and least left (shifted right by `drop`) with this slot's declaration; marks rows to look closer at."""
+    half, shares, budgets, windows = levels[HALF], levels[SHARE], levels[BACKWARD], levels[BACKWARD_WINDOW]
+    for row in range(now.size):
+        level = now[row]
+        mine = shares[level]
+        one = min(share[row], mine)
+        two = max(min(left[row], half[level]) >> drop, 0)
+        part_1[row], part_2[row] = one, two
+        spent_codes[row] = level if mine <= share[row] else share_code[row]
+        budget = budgets[level]
+        tight = (max(one, two) > budget >> 1) | (one + two > budget) | (windows[level] > 1)
+        special[row] = (level > 0) & (tight | ((flags[row] & IRREGULAR) > 0))
+
+
+@jit
+def propose_saved(levels, now, saved, saved_code, saved_until, flags, t, own, part_2, special):  # type: ignore[no-untyped-def]
+    """Mark the rows where what is left is not proven to have been saved."""
+    shares = levels[SHARE]
+    for row in range(now.size):
+        short = (saved_until[row] < t) | (saved[row] + t * shares[saved_code[row]] < part_2[row])
+        drowsy = own & ((flags[row] & AWAKE) == 0)
+        special[row] |= (now[row] > 0) & (short | drowsy)
+
+
+@jit
+def cut_to_saved(  # type: ignore[no-untyped-def]
+    levels, facts, past, published, spent_2, now, saved, saved_code, saved_until, flags, t, own, part_2, special
+):
+    """Scan the marked rows for the most saved; with `own`, rows that rest offer nothing."""
+    for row in range(now.size):
+        if special[row]:
+            least, most, code, until = _scan_saved(levels, facts, past, published, spent_2, row, t)
+            saved[row], saved_code[row], saved_until[row] = most - t * levels[SHARE, code], code, until
+            if own and least <= 0:
+                part_2[row] = 0
+            else:
+                flags[row] |= AWAKE
+                part_2[row] = max(min(part_2[row], max(most, levels[SHARE, np.int64(now[row])])), 0)
+
+
+@jit
+def cut_to_room(  # type: ignore[no-untyped-def]
+    levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, sums, flags, born,
+    now, left, t, part_1, part_2, spent_codes, special,
+):  # fmt: skip
+    """Cut the marked rows to their backward requirement and room; returns how many shares need looking up.
+
+    While part 1 never was above the least share then, every active declaration leaves at least the
+    least left plus the least share: EF - U - Σ part 1 >= (EF/2 - U) + EF/2 - (wF - 1)·share. So rows
+    that are not marked, and regular ones, need no scan of the forward side.
+    """
+    escapes, known = 0, facts[KNOWN]
+    for row in range(now.size):
+        if not special[row]:
+            continue
+        level = np.int64(now[row])
+        budget, window = levels[BACKWARD, level], levels[BACKWARD_WINDOW, level]
+        half, share = budget >> 1, part_1[row]
+        one, two = share, part_2[row]
+        sum_1, sum_2 = np.int64(0), np.int64(0)
+        if t - window + 1 < known and born[row] < known:
+            one, two = np.int64(0), np.int64(0)  # the window reaches into forgotten slots
+        elif window > 1:
+            sum_1, sum_2 = sums[row, 0], sums[row, 1]
+            if half - sum_1 < one or half - sum_2 < two or budget - sum_1 - sum_2 < one + two:
+                sum_1, sum_2 = _spent(  # the sums reach further back than the window
+                    levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window
+                )
+        one = max(min(one, half - sum_1, budget - sum_1 - sum_2), np.int64(0))
+        two = max(min(two, half - sum_2, budget - sum_1 - sum_2 - one), np.int64(0))
+        if flags[row] & IRREGULAR:
+            room = _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t)
+            room = max(min(room, levels[FORWARD, level]), np.int64(0))
+            one = min(one, room)
+            two = max(min(two, room - one), np.int64(0))
+        part_1[row], part_2[row] = one, two
+        if one != share:
+            spent_codes[row] = facts[ESCAPE] if one > 0 else 0
+            escapes += 1 if one > 0 else 0
     return escapes
 
 
 @jit
-def offer_absorption(levels, past, marks, now, sizes, t, nullified, own, part_1, part_2):  # type: ignore[no-untyped-def]
-    """DPBA: the most that any declaration has saved, within what all leave; returns how many need looking up."""
-    escapes = 0
-    for row in range(sizes.size):
-        level = np.int64(now[row])
-        if sizes[row] == 0 or level == 0:
-            part_1[row], part_2[row] = 0, 0
-            past.past[row >> 3, t % past.span, row & 7] = 0
-            past.codes[row >> 3, t % past.span, row & 7] = 0
-            continue
-        share, code, left = _least(levels, past, marks, row, t, level)
-        wish = np.int64(0)
-        if not nullified:
-            wish = max(left, np.int64(0))
-            if marks.saved_until[row] < t or marks.saved[row] < wish or (own and not marks.awake[row]):
-                least, most = _scan_saved(levels, past, marks, row, t)
-                if own and least <= 0:
-                    wish = np.int64(0)
-                else:
-                    marks.awake[row] = True
-                    wish = max(min(wish, max(most, levels.share[level])), np.int64(0))
-        escapes += _finish(levels, past, marks, row, t, level, share, code, wish, part_1, part_2)
-    return escapes
+def write_ring(ring, place, column):  # type: ignore[no-untyped-def]
+    """Write one slot of a ring."""
+    whole = column.size >> 3
+    for block in range(whole):
+        for k in range(8):
+            ring[block, place, k] = column[(block << 3) + k]
+    for row in range(whole << 3, column.size):
+        ring[whole, place, row & 7] = column[row]
 
 
 @jit
-def find_resting(levels, past, marks, now, sizes, t, cursor):  # type: ignore[no-untyped-def]
+def find_resting(levels, facts, past, published, spent_2, now, flags, t, cursor):  # type: ignore[no-untyped-def]
     """The first row from `cursor` on that rests in slot t, or the number of rows if none does."""
-    for row in range(cursor, sizes.size):
-        if sizes[row] > 0 and not marks.awake[row]:
-            least, _ = _scan_saved(levels, past, marks, row, t)
+    for row in range(cursor, now.size):
+        if now[row] > 0 and not flags[row] & AWAKE:
+            least, _, _, _ = _scan_saved(levels, facts, past, published, spent_2, row, t)
             if least <= 0:
                 return row
-            marks.awake[row] = True
-    return sizes.size
+            flags[row] |= AWAKE
+    return now.size
 
 
 @jit
-def rooms(levels, past, marks, now, sizes, t, result):  # type: ignore[no-untyped-def]
+def rooms(  # type: ignore[no-untyped-def]
+    levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, born, now, t, result
+):
     """Exact room of every row."""
-    for row in range(sizes.size):
+    for row in range(now.size):
         level = np.int64(now[row])
         result[row] = 0
-        if sizes[row] > 0 and level > 0:
-            _scan_room(levels, past, marks, row, t)
-            budget, window = levels.backward[level], levels.backward_window[level]
-            spent_1, spent_2 = _spent(levels, past, row, t, window)
-            back = budget - spent_1 - spent_2
-            if t - window + 1 < marks.known and marks.born[row] < marks.known:
-                back = np.int64(0)
-            result[row] = max(min(marks.room[row], levels.forward[level], back), np.int64(0))
+        if level > 0:
+            room = _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t)
+            budget, window = levels[BACKWARD, level], levels[BACKWARD_WINDOW, level]
+            one, two = _spent(
+                levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window
+            )
+            if t - window + 1 < facts[KNOWN] and born[row] < facts[KNOWN]:
+                budget = one + two
+            result[row] = max(min(room, levels[FORWARD, level], budget - one - two), np.int64(0))
 
 
 @jit
-def fits(levels, past, marks, now, sizes, t, part_1, part_2):  # type: ignore[no-untyped-def]
-    """The first row whose charge is negative or above its room, or the number of rows if there is none."""
-    for row in range(sizes.size):
-        one, two = part_1[row], part_2[row]
-        if one == 0 and two == 0:
-            continue
-        level = np.int64(now[row])
-        if one < 0 or two < 0 or sizes[row] == 0 or level == 0:
-            return row
-        budget, window = levels.backward[level], levels.backward_window[level]
-        if t - window + 1 < marks.known and marks.born[row] < marks.known:
-            return row
-        if one + two > min(marks.room[row], levels.forward[level]):
-            _scan_room(levels, past, marks, row, t)
-            if one + two > min(marks.room[row], levels.forward[level]):
-                return row
-        if one + two > budget - marks.sum_1[row] - marks.sum_2[row]:
-            spent_1, spent_2 = _spent(levels, past, row, t, window)
-            if one + two > budget - spent_1 - spent_2:
-                return row
-    return sizes.size
-
-
-@jit
-def borders(levels, past, now, sizes, t, result):  # type: ignore[no-untyped-def]
+def borders(levels, facts, past, published, spent_2, now, t, result):  # type: ignore[no-untyped-def]
     """Largest border b(τ) of every row over its active declarations."""
-    for row in range(sizes.size):
+    for row in range(now.size):
         since, most = np.int64(0), -np.inf
-        place, remaining = past.newest, past.publications
+        place, remaining = facts[NEWEST], facts[PUBLICATIONS]
         if now[row] > 0:
             most = np.float64(t - 1)
-        for age in range(1, min(levels.longest, past.span, t)):
+        for age in range(1, min(facts[LONGEST], facts[SPAN], t)):
             slot = t - age
-            if remaining > 0 and past.published[place] == slot:
-                since += past.spent_2[row, place]
-                place = place - 1 if place > 0 else past.published.size - 1
+            if remaining > 0 and published[place] == slot:
+                since += spent_2[row, place]
+                place = place - 1 if place > 0 else published.size - 1
                 remaining -= 1
-            level = np.int64(past.past[row >> 3, slot % past.span, row & 7])
-            if age < levels.forward_window[level]:
-                most = max(most, since / levels.share[level] + slot - 1)
-        result[row] = most if sizes[row] > 0 else -np.inf
+            level = np.int64(past[row >> 3, slot % facts[SPAN], row & 7])
+            if age < levels[FORWARD_WINDOW, level]:
+                most = max(most, since / levels[SHARE, level] + slot - 1)
+        result[row] = most if now[row] > 0 else -np.inf
 
 
 @jit
-def part_1_of(levels, past, row, t, result):  # type: ignore[no-untyped-def]
+def part_1_of(levels, facts, codes, odd_rows, odd_values, odd_index, row, t, result):  # type: ignore[no-untyped-def]
     """Part 1 of one row in the last slots, oldest first."""
     for k in range(result.size):
         slot = t - result.size + k
-        result[k] = _part_1(levels, past, row, slot) if slot >= 1 else 0
+        place = slot % facts[SPAN]
+        result[k] = _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, place) if slot >= 1 else 0

@@ -154,7 +154,8 @@ class Ledger:
                 self.crowd = Crowd(self.declarations.table, self.span, self.slot)
             self._now = None
             return CROWD + self.crowd.open_rows(levels)
-        rows = self._new_rows(levels.size)
+        reused = [self._new_row() for _ in range(min(levels.size, len(self._free)))]
+        rows = np.concatenate([np.array(reused, np.int64), self._new_rows(levels.size - len(reused))])
         self.sizes[rows] = 1
         self.declarations.reserve(self.history.rows)
         self.declarations.now[rows] = levels
@@ -198,7 +199,7 @@ class Ledger:
         self._ask(row, requirement)
 
     def refuse_infeasible(self, row: int, requirement: Requirement, until: int) -> None:
-        """Raise `Infeasible` if the settings say so and a row's spends up to slot `until` exceed its backward budget."""
+        """Raise `Infeasible`, if the settings say so, where spends up to slot `until` exceed the backward budget."""
         if isinstance(requirement, Fixed) or self.privacy.infeasible != "reject":
             return
         budget, window = requirement.backward.units, requirement.backward.window
@@ -405,7 +406,8 @@ class Ledger:
         if row >= CROWD:
             return self._in_crowd(row).spent(row - CROWD, min(window, self.span))
         slots = np.arange(self.slot - self.span + 1, self.slot)
-        return int(sum(self.history.spends(row))[(slots > self.slot - window) & (slots <= until)].sum())
+        part_1, part_2 = self.history.spends(row)
+        return int((part_1 + part_2)[(slots > self.slot - window) & (slots <= until)].sum())
 
     def _new_row(self) -> int:
         if not self._free:

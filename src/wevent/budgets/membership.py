@@ -136,7 +136,7 @@ class Membership:
                 return
             crowd.declare(rows[inside] - CROWD, levels[picked[inside]])
             picked = np.where(inside, -1, picked)
-        asking = [(self.register.users[place], table[picked[place]]) for place in np.flatnonzero(picked >= 0)]
+        asking = [(self.register.users[place], table[picked[place]]) for place in np.flatnonzero(picked >= 0).tolist()]
         for user, requirement in asking:
             self._refuse_infeasible(user, requirement)
         for user, requirement in asking:

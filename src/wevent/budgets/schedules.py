@@ -25,12 +25,15 @@ class Proposal:
     resting: npt.NDArray[np.bool_] | None = None
 
 
+Serves = Literal["distribution", "absorption"] | None
+"""How crowds of dynamic rows are served; None if only fixed requirements are."""
+
+
 class Schedule(Protocol):
     """Proposes; knows nothing of data, noise or releases."""
 
     name: ClassVar[str]
-    dynamic: ClassVar[Literal["distribution", "absorption"] | None]
-    """How crowds of dynamic rows are served; None if only fixed requirements are."""
+    dynamic: ClassVar[Serves]
 
     def propose(self, now: Now) -> Proposal:
         """The wish for the slot that opens next."""
@@ -51,7 +54,7 @@ class Distribution:
     """
 
     name: ClassVar[str] = "distribution"
-    dynamic: ClassVar[None] = None
+    dynamic: ClassVar[Serves] = None
 
     def propose(self, now: Now) -> Proposal:
         """Half of E/2 less the publications in the window."""
@@ -66,7 +69,7 @@ class DynamicDistribution:
     """
 
     name: ClassVar[str] = "dynamic distribution"
-    dynamic: ClassVar[Literal["distribution"]] = "distribution"
+    dynamic: ClassVar[Serves] = "distribution"
 
     def propose(self, now: Now) -> Proposal:
         """Half of the least left on the forward side, all of what the backward side leaves."""
@@ -85,7 +88,7 @@ class Absorption:
     """
 
     name: ClassVar[str] = "absorption"
-    dynamic: ClassVar[None] = None
+    dynamic: ClassVar[Serves] = None
 
     def propose(self, now: Now) -> Proposal:
         """The shares saved since the last publication and its rest, at most a window of them."""
@@ -107,7 +110,7 @@ class DynamicAbsorption:
     """
 
     name: ClassVar[str] = "dynamic absorption"
-    dynamic: ClassVar[Literal["absorption"]] = "absorption"
+    dynamic: ClassVar[Serves] = "absorption"
 
     def propose(self, now: Now) -> Proposal:
         """The most that any active declaration has saved, within what all of them leave."""
@@ -124,7 +127,7 @@ class Uniform:
     """The same small budget in every slot: E/w, nothing for measuring change."""
 
     name: ClassVar[str] = "uniform"
-    dynamic: ClassVar[None] = None
+    dynamic: ClassVar[Serves] = None
 
     def propose(self, now: Now) -> Proposal:
         """E/w."""
@@ -135,7 +138,7 @@ class Sample:
     """The whole budget at slots 1, 1+w, 1+2w, …, and nothing between; w is the longest window."""
 
     name: ClassVar[str] = "sample"
-    dynamic: ClassVar[None] = None
+    dynamic: ClassVar[Serves] = None
 
     def propose(self, now: Now) -> Proposal:
         """E in one slot of a window."""

@@ -51,7 +51,7 @@ class Register:
         self.groups: dict[Hashable, int] = {}
 
     @classmethod
-    def from_rows(cls, people: Mapping[Hashable, Requirement] | Iterable[tuple[Hashable, Requirement]]) -> Register:
+    def from_rows(cls, people: Mapping[Any, Requirement] | Iterable[tuple[Hashable, Requirement]]) -> Register:
         """Register people one by one: a mapping user → requirement, or pairs."""
         pairs = list(people.items() if isinstance(people, Mapping) else people)
         table: dict[Requirement, int] = {}

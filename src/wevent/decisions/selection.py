@@ -126,7 +126,7 @@ def floor_to_steps(budgets: Units, values: Units) -> Units:
     """Round budgets down to logarithmic steps: whole numbers with few leading bits.
 
     Guarantees:
-        Never above the budget, never below it by more than one part in 2^bits, and at most 1024 different positive ones.
+        Never above the budget, never below it by more than one part in 2^bits; at most 1024 different ones and 0.
     """
     positive = values[values > 0]
     bits = step_bits(int(positive[0]), int(positive[-1]))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from wevent.errors import InvalidInput, TooManyCells, WrongShape
 
-Places = Mapping[Hashable, Any] | npt.NDArray[np.integer[Any]]
+Places = Mapping[Any, Any] | npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Slot:
 
     number: int
     places: Places | None = field(default=None, repr=False)
-    groups: Mapping[Hashable, npt.ArrayLike] | None = field(default=None, repr=False)
+    groups: Mapping[Any, npt.ArrayLike] | None = field(default=None, repr=False)
     counts: npt.NDArray[np.integer[Any]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

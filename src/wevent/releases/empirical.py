@@ -1,4 +1,4 @@
-"""What a mechanism gives away, seen from outside: outputs on two neighbouring streams come in, a lower bound goes out.
+"""What a mechanism gives away: outputs on two neighbouring streams come in, a lower bound on loss goes out.
 
 The first half of the runs chooses the set of outputs that tells the streams apart best; the second half
 estimates how likely that set is under each of them ([Ding18], intervals as in [Jagielski20]). A bound above
@@ -20,7 +20,7 @@ from wevent.errors import InvalidSetting
 from wevent.releases.release import Decision, Release
 
 Run = Callable[[int, int], Hashable]
-"""Runs the mechanism on stream 0 or 1 (first argument), for the n-th time (second), and returns what was seen."""
+"""Runs the mechanism on stream 0 or 1 (first argument) for the n-th time (second); returns what was seen."""
 
 _SHRINK = 2.0  # pretended sightings of every output under both streams, so that rare ones tell little
 _ROUNDING = 1 - 1e-6  # covers the rounding of the binomial tail
@@ -74,7 +74,9 @@ def lower_bound(run: Run, runs: int, confidence: float = 0.999) -> EmpiricalLoss
     return compare(*seen, confidence)
 
 
-def compare(first: Sequence[Hashable], second: Sequence[Hashable], confidence: float = 0.999) -> EmpiricalLoss:
+def compare(
+    first: Sequence[Hashable], second: Sequence[Hashable], confidence: float = 0.999
+) -> EmpiricalLoss:
     """As `lower_bound`, from outputs on stream 0 and on stream 1 that were collected before.
 
     Guarantees:
@@ -166,7 +168,7 @@ def _tail(hits: int, trials: int, p: float) -> float:
 
 
 def _separating(likely: Counter[Hashable], other: Counter[Hashable], error: float) -> frozenset[Hashable]:
-    """Outputs of the largest ratios, as many as give the best bound on the same runs (approximate intervals)."""
+    """Outputs of the largest ratios, as many as give the best bound on these runs (approximate intervals)."""
     outputs = list(likely)
     a = np.array([likely[output] for output in outputs], np.float64)
     b = np.array([other[output] for output in outputs], np.float64)

@@ -118,7 +118,8 @@ class Publisher:
             self._noise.rekey()
             release = self._draw(tally, offer, borders)
         except BaseException:
-            self.trace = Trace(offer.slot, offer.part_1, offer.part_2, offer.part_1 + offer.part_2, borders, None)
+            charged = offer.part_1 + offer.part_2
+            self.trace = Trace(offer.slot, offer.part_1, offer.part_2, charged, borders, None)
             self._lose(slot.number)
             raise
         published = release.decision is Decision.PUBLISHED

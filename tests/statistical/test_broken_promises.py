@@ -1,0 +1,83 @@
+"""The detector detects: mechanisms that spend more than they say show it, with the runs of honest ones.
+
+Scenes, promises, numbers of runs and confidence are those of `test_empirical_privacy`, in which the honest
+mechanisms stay below their promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+from tests.statistical.scenes import empty, lenient, presence, returned_as_another, strict
+from tests.statistical.side_by_side import Ints, Scene, shown
+
+from wevent import Publisher
+from wevent.budgets.ledger import Ledger
+from wevent.decisions import sampling
+from wevent.noise import SeededNoise
+from wevent.units import Units
+
+ALL = ["pbd", "pba", "dpbd", "dpba"]
+
+
+class HalfTheNoise(SeededNoise):
+    """Draws at twice the threshold."""
+
+    def laplace(self, values: ArrayLike, *, sensitivity: int, epsilon: Fraction) -> Ints:
+        return super().laplace(values, sensitivity=sensitivity, epsilon=2 * epsilon)
+
+
+@pytest.mark.parametrize(("scene_of", "promise"), [(strict, 2), (lenient, 4), (empty, 3)])
+@pytest.mark.parametrize("recipe", ALL)
+def test_half_the_noise(recipe: str, scene_of: Callable[[str], Scene], promise: float) -> None:
+    """Noise of half the scale shows at least 1.2 times the promise."""
+    assert shown(scene_of(recipe), HalfTheNoise(41)).refutes(1.2 * promise)
+
+
+@pytest.mark.parametrize("recipe", ALL)
+def test_people_who_are_kept_too_often(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A strict user who is kept as if the offer were twice as high: 1.1 times the promise of 2."""
+    honest = sampling.keep_probabilities
+
+    def doubled(budgets: Units, threshold: int) -> Ints:
+        return honest(2 * budgets, threshold)
+
+    monkeypatch.setattr(sampling, "keep_probabilities", doubled)
+    assert shown(strict(recipe), SeededNoise(41)).refutes(1.1 * 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["pba", "dpba"])
+def test_publications_that_are_not_recorded(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Absorption that refunds what it published never rests (SPEC §10): 1.2 times the promise of 2."""
+    scene = presence(recipe, 2, 2, [0, 0, 6, 12, 18], window=3, absent=[1, 2], reach=1)
+    assert not shown(scene, SeededNoise(44)).refutes(2)
+    honest = Ledger.settle
+    monkeypatch.setattr(Ledger, "settle", lambda ledger, published: honest(ledger, published=False))
+    assert shown(scene, SeededNoise(44)).refutes(1.2 * 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["pbd", "dpbd"])
+def test_a_history_that_is_wiped(recipe: str) -> None:
+    """Distribution that forgets after every slot what it spent: 1.2 times the promise of 2."""
+
+    def wipe(publisher: Publisher) -> None:
+        publisher.ledger.history.clear(np.arange(publisher.ledger.history.rows))
+        publisher.ledger._now = None
+
+    counts = [12, 0, 12, 0, 12, 0]
+    honest = presence(recipe, 2, 2, counts, window=6, reach=1)
+    assert not shown(honest, SeededNoise(45)).refutes(2)
+    forgetful = presence(recipe, 2, 2, counts, window=6, reach=1, between=dict.fromkeys(range(2, 7), wipe))
+    assert shown(forgetful, SeededNoise(45)).refutes(1.2 * 2)
+
+
+@pytest.mark.parametrize("recipe", ["pbd", "dpbd"])
+def test_a_fresh_row_for_who_returns(recipe: str) -> None:
+    """Who returns and finds no old spends: 1.1 times the promise of 3."""
+    assert shown(returned_as_another(recipe), SeededNoise(46)).refutes(1.1 * 3)

@@ -1,0 +1,303 @@
+"""What the tests share: exact requirements, forced decisions, and a ledger that runs beside the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.oracle import DynamicReq, FixedReq, OracleUser
+from wevent.budgets.feasibility import DynamicPromise, FixedPromise, Promise
+from wevent.budgets.ledger import Ledger, Offer
+from wevent.budgets.membership import Membership
+from wevent.budgets.schedules import Schedule
+from wevent.cohorts.counting import Counts
+from wevent.cohorts.histogram import Tally
+from wevent.cohorts.register import Register
+from wevent.cohorts.requirement import Dynamic, Fixed, Over, Requirement
+from wevent.decisions.change import Verdict
+from wevent.decisions.selection import Selection
+from wevent.noise import Noise, SeededNoise
+from wevent.releases.journal import MemoryJournal
+from wevent.settings import Privacy
+
+FAST: list[bool] = [False]
+"""The ways through the code that every test of a ledger or a publisher takes."""
+
+ONE = 10**9
+"""Epsilon 1 in units."""
+
+Ending = Literal["publish", "skip", "lose"]
+T = TypeVar("T")
+
+
+def units(text: str) -> int:
+    """A budget as the specification prints it, in whole units."""
+    value = Fraction(text) * ONE
+    assert value.denominator == 1
+    return int(value)
+
+
+def fixed(epsilon: int, window: int) -> Fixed:
+    """A fixed requirement from whole units."""
+    return Fixed(f"{epsilon}e-9", window)
+
+
+def dynamic(forward: tuple[int, int], backward: tuple[int, int] = (100 * ONE, 1)) -> Dynamic:
+    """A dynamic requirement from (whole units, window) pairs."""
+    return Dynamic((f"{forward[0]}e-9", forward[1]), (f"{backward[0]}e-9", backward[1]))
+
+
+def side(given: Over) -> tuple[int, int]:
+    """Whole units and window of one side."""
+    return given.units, given.window
+
+
+def for_oracle(requirement: Requirement) -> FixedReq | DynamicReq:
+    """The same requirement in the oracle's words."""
+    if isinstance(requirement, Fixed):
+        return FixedReq(*side(requirement))
+    return DynamicReq(*side(requirement.backward), *side(requirement.forward))
+
+
+class Tape:
+    """A history read from bytes: cheap for hypothesis to draw and to shrink."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._place = data, 0
+
+    def __bool__(self) -> bool:
+        return self._place < len(self._data)
+
+    def number(self, below: int) -> int:
+        """The next number from 0 to below - 1; 0 when the tape is at its end."""
+        self._place += 1
+        return self._data[self._place - 1] % below if self._place <= len(self._data) else 0
+
+    def one_of(self, things: Sequence[T]) -> T:
+        """One of several things."""
+        return things[self.number(len(things))]
+
+
+class Forced:
+    """A trigger that publishes in chosen slots, if there is anything to publish with."""
+
+    def __init__(self, publish: Collection[int] | Callable[[int], bool]) -> None:
+        self._publish = publish if callable(publish) else publish.__contains__
+
+    def decide(
+        self,
+        tally: Tally,
+        offer: Offer,
+        selection: Selection,
+        reference: Counts,
+        sizes: npt.NDArray[np.int64],
+        sensitivity: int,
+        noise: Noise,
+    ) -> Verdict:
+        return Verdict(selection.threshold > 0 and bool(self._publish(offer.slot)))
+
+
+class Recorded(SeededNoise):
+    """Seeded noise that writes down what it is asked for: kind, exact budget, how many elements."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.asked: list[tuple[str, Fraction | None, int]] = []
+
+    def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> npt.NDArray[np.int64]:
+        self.asked.append(("laplace", epsilon / sensitivity, np.size(values)))
+        return super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
+
+    def binomial(self, counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        self.asked.append(("binomial", None, np.size(counts)))
+        return super().binomial(counts, probabilities)
+
+    def bernoulli(self, probabilities: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        self.asked.append(("bernoulli", None, np.size(probabilities)))
+        return super().bernoulli(probabilities)
+
+
+class Silent(Recorded):
+    """Noise that adds nothing and keeps everybody who has a chance, so that the rest can be checked."""
+
+    def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> npt.NDArray[np.int64]:
+        super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
+        return np.array(values, np.int64)
+
+    def binomial(self, counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        super().binomial(counts, probabilities)
+        return np.where(np.asarray(probabilities) > 0, counts, 0)
+
+    def bernoulli(self, probabilities: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        super().bernoulli(probabilities)
+        return np.asarray(probabilities) > 0
+
+
+class OpenJournal(MemoryJournal):
+    """A journal that shows every charge it was told of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.charges: list[Offer] = []
+
+    def charge(self, offer: Offer) -> None:
+        self.charges.append(offer)
+
+
+class Record:
+    """What one user asked for and spent, slot by slot, in the words of `feasibility`."""
+
+    def __init__(self) -> None:
+        self.spends: list[int] = []
+        self._asked: list[Requirement | None] = []
+
+    def note(self, requirement: Requirement | None, spent: int) -> None:
+        """One more slot; `None` for a slot in which the user was not registered."""
+        self._asked.append(requirement)
+        self.spends.append(spent)
+
+    def promises(self) -> list[Promise]:
+        """Every promise that was made in these slots."""
+        made: list[Promise] = []
+        for slot, requirement in enumerate(self._asked, start=1):
+            before = self._asked[slot - 2] if slot > 1 else None
+            if isinstance(requirement, Dynamic):
+                made.append(DynamicPromise(slot, *side(requirement.backward), *side(requirement.forward)))
+            elif isinstance(requirement, Fixed) and requirement != before:
+                later = enumerate(self._asked[slot:], start=slot + 1)
+                end = next((other - 1 for other, asked in later if asked != requirement), None)
+                made.append(FixedPromise(*side(requirement), slot, end))
+        return made
+
+
+class View(NamedTuple):
+    """How one user stands in one slot: what the ledger says, then what the oracle says."""
+
+    room: int
+    part_1: int
+    part_2: int
+    border: float
+    oracle: OracleUser
+
+
+@dataclass
+class Pair:
+    """A ledger behind a membership, and for every user an oracle that hears of the same events."""
+
+    schedule: Schedule
+    people: Mapping[Any, Requirement] = field(default_factory=dict)
+    privacy: Privacy | None = None
+    horizon: int = 64
+    fast: bool = False
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.privacy, self.horizon, fast=self.fast)
+        register = Register.from_rows(self.people)
+        self.members = Membership(register, self.ledger, dynamic=self.schedule.dynamic is not None)
+        self.oracles: dict[Hashable, OracleUser] = {}
+        self.last = 0
+        for user, requirement in self.people.items():
+            self._oracle(user).ask(1, for_oracle(requirement))
+
+    @property
+    def slot(self) -> int:
+        return self.ledger.slot
+
+    @property
+    def absorbs(self) -> bool:
+        return "absorption" in self.schedule.name
+
+    def ask(self, user: Hashable, requirement: Requirement) -> None:
+        """Join or change, whichever it is now."""
+        if user in self.members.register:
+            self.members.change(user, requirement)
+        else:
+            self.members.join(user, requirement)
+        self._oracle(user).ask(self.slot, for_oracle(requirement))
+
+    def declare(self, table: list[Dynamic], choice: Mapping[Hashable, int]) -> None:
+        """Let several users ask for dynamic requirements in one call."""
+        register = self.members.register
+        picked = np.full(len(register), -1)
+        for user, index in choice.items():
+            picked[register.position(user)] = index
+            self._oracle(user).ask(self.slot, for_oracle(table[index]))
+        self.members.declare(table, picked)
+
+    def leave(self, user: Hashable) -> None:
+        """Leave, if registered."""
+        if user in self.members.register:
+            self.members.leave(user)
+            self._oracle(user).leave(self.slot)
+
+    def offer(self) -> Offer:
+        """Begin the slot and ask the schedule."""
+        self.members.begin_slot()
+        return self.ledger.offer(self.schedule)
+
+    def views(self, offer: Offer) -> dict[Hashable, View]:
+        """Every registered user, as the ledger and as the oracle see them."""
+        room, borders, rows = self.ledger.room(), self.ledger.borders(), self.members.rows()
+        views = {}
+        for user, oracle in self.oracles.items():
+            there = user in self.members.register
+            assert there == oracle.registered(self.slot)
+            if there:
+                row = rows[self.members.register.position(user)]
+                seen = int(room[row]), int(offer.part_1[row]), int(offer.part_2[row]), float(borders[row])
+                views[user] = View(*seen, oracle)
+        return views
+
+    def close(self, offer: Offer, ending: Ending) -> None:
+        """Charge, settle, and tell the oracles; without any budget on offer nothing is published."""
+        slot, register, rows = self.slot, self.members.register, self.members.rows()
+        publish = ending == "publish" and bool(offer.part_2.any())
+        self.ledger.charge(offer)
+        if ending == "lose":
+            self.ledger.lose()
+        else:
+            self.ledger.settle(publish)
+        paid = publish or ending == "lose"
+        for user, oracle in self.oracles.items():
+            row = rows[register.position(user)] if user in register else None
+            part_1, part_2 = (0, 0) if row is None else (int(offer.part_1[row]), int(offer.part_2[row]))
+            oracle.record(slot, part_1, part_2 if paid else 0)
+        if paid and offer.part_2.any():
+            self.last = slot
+
+    def _oracle(self, user: Hashable) -> OracleUser:
+        return self.oracles.setdefault(user, OracleUser())
+
+
+def expected_offers(pair: Pair, views: Mapping[Hashable, View]) -> dict[Hashable, tuple[int, int]]:
+    """Both parts that the oracle wants for everybody, rests included."""
+    slot, last = pair.slot, pair.last
+    wanted: dict[Hashable, tuple[int, int]] = {}
+    resting = {user for user, view in views.items() if pair.absorbs and view.oracle.rests(slot, last)}
+    for user, view in views.items():
+        if resting and (pair.ledger.privacy.rest == "all" or user in resting):
+            part_2 = 0
+        elif pair.absorbs:
+            part_2 = view.oracle.offer_absorption(slot, last)
+        else:
+            part_2 = view.oracle.offer_distribution(slot)
+        wanted[user] = view.oracle.part_1(slot), part_2
+    return wanted
+
+
+def sound(members: Membership) -> None:
+    """Rows, members and free rows fit together: nobody sits in a freed row, every size is its head count."""
+    ledger, rows = members.ledger, members.rows()
+    assert len(set(ledger._free)) == len(ledger._free)
+    grouped = list(members.groups.values())
+    heads = np.bincount(rows[rows >= 0], minlength=ledger.rows)
+    sizes = ledger.all_sizes
+    single = np.setdiff1d(np.arange(ledger.rows), grouped)
+    assert (heads[single] == sizes[single]).all()
+    assert not (sizes[ledger._free] > 0).any()
+    assert all(away.row not in ledger._free for away in members._away.values())
