@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import Literal, get_args
 
@@ -69,6 +70,7 @@ def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
         raise InvalidSetting(f"{name} must be one of {', '.join(known)}; got {value!r}", known=known)
 
 
+@cache
 def has_numba() -> bool:
     """Whether the extra `fast` is installed."""
     return find_spec("numba") is not None

@@ -119,7 +119,7 @@ def test_nothing_on_offer_never_publishes() -> None:
 
 @pytest.mark.parametrize("sensitivity", [1, 2])
 def test_bars(sensitivity: int) -> None:
-    """[Du25]: the root of the expected squared error; [Kellaris14]: the scale; both infinite without budget."""
+    """The root of the expected squared error [Du25], or the scale [Kellaris14]; infinite without budget."""
     selection = choose_threshold(np.array([ONE // 2, 0]), np.array([2, 3]), sensitivity)
     assert deviation(selection, sensitivity) == pytest.approx(math.sqrt(9 + 8 * sensitivity**2))
     assert scale(selection, sensitivity) == pytest.approx(2 * sensitivity)

@@ -1,7 +1,7 @@
 """Distributions on whole numbers, computed anew from SPEC §4, and how draws are compared with them.
 
-Callers fix their seeds, so that nothing fails by chance. With other seeds each comparison would fail in at most
-one of 10⁵ runs: statistics are compared with quantiles of 10⁻⁶, and no bin expects fewer than 50 draws.
+Callers fix their seeds, so that nothing fails by chance. With other seeds each comparison would fail in at
+most one of 10⁵ runs: statistics are compared with quantiles of 10⁻⁶, no bin expects fewer than 50 draws.
 """
 
 from __future__ import annotations

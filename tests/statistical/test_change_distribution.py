@@ -1,4 +1,4 @@
-"""Measured change against its exact distribution, alone and in a running publisher (error rates: see `laws`)."""
+"""Measured change against its exact distribution, alone and in a publisher (error rates: see `laws`)."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_with_sampling_it_is_close() -> None:
 def test_with_absent_people_it_is_cautious() -> None:
     """Absent people count as lost, since presence is private: more is said than measured."""
     measured = measure(strict=[4, 2], lenient=[96, 48], away=(6, 144))
-    assert (measured.said > measured.squared_error * (1 + TOLERANCE)).all()
+    assert (measured.said > measured.squared_error).all()
 
 
 @pytest.mark.slow

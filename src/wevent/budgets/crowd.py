@@ -25,8 +25,8 @@ _ROWS: dict[str, tuple[Any, int]] = {
     "flags": (np.uint8, kernels.AWAKE),
     "left": (np.int64, UNBOUNDED),
     "left_until": (np.int64, 2**62),
-    "after": (np.int64, UNBOUNDED),
-    "after_until": (np.int64, 2**62),
+    "top": (np.int64, UNBOUNDED),
+    "known": (np.uint8, 0),
     "share": (np.int64, UNBOUNDED),
     "share_until": (np.int64, 2**62),
 }
@@ -34,7 +34,7 @@ _ROWS: dict[str, tuple[Any, int]] = {
 _CODES = ("now", "last", "share_code")
 _SAVED: dict[str, tuple[Any, int]] = {"saved": (np.int64, 0), "saved_until": (np.int64, 0)}
 _PLAIN = ("span", "slot", "rows", "_newest", "_publications", "_known")
-_RINGS = ("_past", "_codes", "_published", "_spent_2", "_sums")
+_RINGS = ("_past", "_codes", "_published", "_spent_2", "_sums", "_after", "_after_until")
 
 
 class Crowd:
@@ -56,6 +56,8 @@ class Crowd:
         self._published = np.zeros(8, np.int64)
         self._spent_2 = np.zeros((0, 8), np.int64)
         self._sums = np.zeros((0, 2), np.int64)
+        self._after = np.zeros((0, kernels.AFTER), np.int64)
+        self._after_until = np.zeros((0, kernels.AFTER), np.int64)
         self._newest, self._publications = 7, 0
         self._known = -(2**62)
         self._free: list[int] = []
@@ -122,6 +124,12 @@ class Crowd:
         """Let rows declare levels from the next slot on; 0 for none."""
         self._fit_codes()
         self._row["now"][rows] = levels
+        self._offered, self._cursor = None, 0
+
+    def declare_all(self, levels: npt.NDArray[np.int64], choice: npt.NDArray[np.integer[Any]]) -> None:
+        """Let row k declare `levels[choice[k]]` from the next slot on; -1 for no change."""
+        self._fit_codes()
+        kernels.assign(self._row["now"], levels.astype(self._code), choice)
         self._offered, self._cursor = None, 0
 
     def extend(self, span: int) -> None:
@@ -285,17 +293,18 @@ class Crowd:
         part_2 = np.zeros(1, np.int64) if spent is None else spent
         levels, facts = self._tables()
         row, t = self._row, self.slot
-        left, marks = (row["left"], row["left_until"], row["after"]), (row["share"], row["share_code"], row["share_until"])
+        left = (row["left"], row["left_until"], self._after, self._after_until, row["known"], row["top"])
+        share = (row["share"], row["share_code"], row["share_until"])
         news = np.empty(self.rows, np.bool_)
-        kernels.find_news(levels, row["last"], *left, row["share"], row["share_until"], t, news)
-        kernels.take_news(levels, facts, self._past, row["last"], *left, row["after_until"], *marks, t, news)
+        kernels.find_news(levels, row["last"], row["top"], row["left_until"], share[0], share[2], t, news)
+        kernels.take_news(levels, facts, self._past, row["last"], *left, *share, t, news)
         if fresh:
-            kernels.take_publication(row["left"], row["after"], part_2, row["flags"])
+            kernels.take_publication(row["left"], self._after, row["known"], row["top"], part_2, row["flags"])
         expired = np.flatnonzero(news)
         if expired.size:
-            packed = (self.table.half << kernels.LATE) - self.table.forward_window
             past = (self._past.reshape(-1), self._published, self._spent_2)
-            kernels.renew(packed, self.table.forward_window, facts, *past, *left, row["after_until"], t, expired)
+            scratch = np.empty((2, self.table.longest + 1), np.int64)
+            kernels.renew(levels, facts, *past, *left, t, expired, *scratch)
         if "saved" in row:
             saved = (row["saved"], row["saved_code"], row["saved_until"])
             kernels.take_saved(levels, row["last"], *saved, t, fresh, part_2)
@@ -390,9 +399,10 @@ class Crowd:
         for name, array in self._row.items():
             fill = (_ROWS | _SAVED).get(name, (None, 0))[1]
             self._row[name] = np.concatenate([array, np.full(more, fill, array.dtype)])
-        self._spent_2 = np.concatenate([self._spent_2, np.zeros((more, self._published.size), np.int64)])
-        if self._sums.size:
-            self._sums = np.concatenate([self._sums, np.zeros((more, 2), np.int64)])
+        for name in ("_spent_2", "_sums", "_after", "_after_until"):
+            array = getattr(self, name)
+            if array.size or name != "_sums":
+                setattr(self, name, np.concatenate([array, np.zeros((more, array.shape[1]), np.int64)]))
         self.rows += more
         blocks = -(-self.rows // kernels.BLOCK) - self._past.shape[0]
         empty = np.zeros((blocks, self.span, kernels.BLOCK), self._code)

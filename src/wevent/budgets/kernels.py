@@ -1,7 +1,7 @@
 """The arithmetic of `budgets.crowd`, compiled by numba (extra `fast`).
 
 Per row a few certificates are kept instead of scanning all declarations in every slot: the least left
-now, the least left after that, and the least share, each with the slot until which it is proven. What
+now and in the slots to come, and the least share, each with the slot until which it is proven. What
 expires is scanned anew. All numbers are exact and equal to those of `declarations`, `now` and
 `schedules`, which the tests compare with.
 
@@ -19,7 +19,8 @@ Arrays that many kernels take:
     published int64  slots of the publications, by place
     spent_2  int64   axes (row, place)
     left, left_until        least EF/2 - U(τ) over past declarations, and the slot until which that is so
-    after, after_until      the least after that, and until when; `after` is very small if it is not known
+    after, after_until      the least after that and until when, and so on, axes (row, place); `known` are valid
+    top                     the largest of these values
     share, share_code, share_until    the least share, its level, and until when
     saved, saved_code, saved_until    (1 - τ)·a_τ - U(τ) of one declaration, its level, its last slot
     sums     int64   part 1 and part 2 of the last span - 1 slots, axes (row, part)
@@ -35,11 +36,10 @@ import numpy as np
 from wevent.units import UNBOUNDED
 
 BLOCK = 8
+AFTER = 3
+"""How many values of the least left to come are kept per row."""
 _BIG = np.int64(UNBOUNDED)
 _FOREVER = np.int64(2**62)
-_FAR = np.int64(2**61)
-LATE = np.int64(21)
-"""Bits for a number of slots; windows are at most 2²⁰."""
 
 BACKWARD, BACKWARD_WINDOW, HALF, FORWARD, FORWARD_WINDOW, SHARE = range(6)
 SPAN, ESCAPE, NEWEST, PUBLICATIONS, KNOWN, LONGEST = range(6)
@@ -89,50 +89,6 @@ def _spent(levels, facts, codes, odd_rows, odd_values, odd_index, published, spe
     return part_1, part_2
 
 
-@inlined
-def _least_packed(flat, packed, windows, index, count, age, ahead):  # type: ignore[no-untyped-def]
-    """Least packed number over `count` cells from `index` backwards that are active `ahead` slots from now."""
-    best = _FOREVER
-    for k in range(count):
-        level = flat[np.uint64(index - 8 * k)]
-        over = (windows[level] - 1 - age - k - ahead) >> 63  # all ones if no longer active
-        best = min(best, packed[level] + age + k + (over & _FAR))
-    return best
-
-
-@jit
-def _scan_left(packed, windows, facts, flat, published, spent_2, row, t, after):  # type: ignore[no-untyped-def]
-    """Least left over past declarations that are active in slot `after` >= t, and the last slot of the latest of these.
-
-    Both are packed into one number, (EF/2 << 21) - wF + age, so that the loop has no branch to guess;
-    `flat` is the ring `past` as one line.
-    """
-    span = facts[SPAN]
-    base = (row >> 3) * span * 8 + (row & 7)
-    best, since, ahead = _FOREVER, np.int64(0), after - t
-    age, ages = np.int64(1), min(facts[LONGEST], span, t)
-    place, remaining = facts[NEWEST], facts[PUBLICATIONS]
-    while age < ages:
-        upto = ages  # down to the next publication, and no further than the ring goes without a break
-        if remaining > 0 and t - published[place] < ages:
-            if t - published[place] == age:
-                since += spent_2[row, place]
-                place = place - 1 if place > 0 else published.size - 1
-                remaining -= 1
-            if remaining > 0:
-                upto = min(upto, max(t - published[place], age + 1))
-        cell = (t - age) % span
-        count = min(upto - age, cell + 1)
-        found = _least_packed(flat, packed, windows, base + 8 * cell, count, age, ahead)
-        if found < _FAR // 2:
-            best = min(best, found - (since << LATE))
-        age += count
-    if best == _FOREVER:
-        return _BIG, _FOREVER
-    left = (best + (np.int64(1) << LATE) - 1) >> LATE
-    return left, t - 1 + (left << LATE) - best
-
-
 @jit
 def _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t):  # type: ignore[no-untyped-def]
     """Least EF less everything spent since τ, over past declarations that are active."""
@@ -177,31 +133,62 @@ def _scan_saved(levels, facts, past, published, spent_2, row, t):  # type: ignor
 
 
 @inlined
-def _take(left, left_until, after, after_until, row, value, until):  # type: ignore[no-untyped-def]
-    """Take a new declaration into the two certificates of the least left."""
-    if value <= left[row]:
-        if until < left_until[row]:
-            after[row], after_until[row] = left[row], left_until[row]
-        elif after_until[row] <= until:
-            after[row], after_until[row] = -_BIG, until
+def _take(left, left_until, after, after_until, known, row, value, until):  # type: ignore[no-untyped-def]
+    """Take a new declaration into the list of the least left: values and last slots both ascend."""
+    count = np.int64(known[row])
+    if until <= left_until[row]:
+        if value < left[row]:
+            count = min(count + 1, after.shape[1])
+            for k in range(count - 1, 0, -1):
+                after[row, k], after_until[row, k] = after[row, k - 1], after_until[row, k - 1]
+            after[row, 0], after_until[row, 0] = left[row], left_until[row]
+            left[row], left_until[row], known[row] = value, until, count
+        return
+    end = 0  # the entries before `end` last shorter than the new one
+    while end < count and after_until[row, end] < until:
+        end += 1
+    if end < count:
+        if after[row, end] <= value:
+            return  # outlived by something smaller
+    elif value > (after[row, count - 1] if count > 0 else left[row]):
+        return  # beyond what is known
+    first = -1 if value <= left[row] else 0  # those from `first` on are also larger: the new one takes their place
+    while 0 <= first < end and after[row, first] < value:
+        first += 1
+    move = first + 1 - end
+    total = min(count + move, after.shape[1])
+    if move > 0:
+        for k in range(total - 1, first, -1):
+            after[row, k], after_until[row, k] = after[row, k - move], after_until[row, k - move]
+    elif move < 0:
+        for k in range(first + 1, total):
+            after[row, k], after_until[row, k] = after[row, k - move], after_until[row, k - move]
+    if first < 0:
         left[row], left_until[row] = value, until
-    elif until > left_until[row] and after_until[row] > left_until[row] and value <= after[row]:
-        after[row], after_until[row] = value, until
+    elif first < after.shape[1]:
+        after[row, first], after_until[row, first] = value, until
+    known[row] = total
+
+
+@inlined
+def _top(left, after, known, row):  # type: ignore[no-untyped-def]
+    """The largest value in the list; what is above it does not matter."""
+    return after[row, known[row] - 1] if known[row] > 0 else left[row]
 
 
 @jit
-def find_news(levels, last, left, left_until, after, share, share_until, t, news):  # type: ignore[no-untyped-def]
+def find_news(levels, last, top, left_until, share, share_until, t, news):  # type: ignore[no-untyped-def]
     """Mark the rows whose certificates the declaration of slot t - 1 touches, or which expire."""
     half, shares = levels[HALF], levels[SHARE]
     for row in range(news.size):
         level = last[row]
-        touched = (level > 0) & ((half[level] <= max(left[row], after[row])) | (shares[level] <= share[row]))
+        touched = (level > 0) & ((half[level] <= top[row]) | (shares[level] <= share[row]))
         news[row] = touched | (left_until[row] < t) | (share_until[row] < t)
 
 
 @jit
 def take_news(  # type: ignore[no-untyped-def]
-    levels, facts, past, last, left, left_until, after, after_until, share, share_code, share_until, t, news
+    levels, facts, past, last, left, left_until, after, after_until, known, top, share, share_code, share_until, t, news
 ):
     """Take the closed slot t - 1 into the certificates of the marked rows; leaves those marked whose left expired."""
     for row in range(news.size):
@@ -211,14 +198,18 @@ def take_news(  # type: ignore[no-untyped-def]
         if level > 0:
             until = t + levels[FORWARD_WINDOW, level] - 2
             if left_until[row] >= t - 1:
-                _take(left, left_until, after, after_until, row, levels[HALF, level], until)
+                _take(left, left_until, after, after_until, known, row, levels[HALF, level], until)
             value = levels[SHARE, level]
             if share_until[row] >= t - 1 and (
                 value < share[row] or (value == share[row] and until > share_until[row])
             ):
                 share[row], share_code[row], share_until[row] = value, level, until
-        if left_until[row] < t and after_until[row] >= t:
-            left[row], left_until[row], after[row] = after[row], after_until[row], -_BIG
+        if left_until[row] < t and known[row] > 0:
+            left[row], left_until[row] = after[row, 0], after_until[row, 0]
+            known[row] -= 1
+            for k in range(np.int64(known[row])):
+                after[row, k], after_until[row, k] = after[row, k + 1], after_until[row, k + 1]
+        top[row] = _top(left, after, known, row)
         news[row] = left_until[row] < t
         if share_until[row] < t:
             least, code, latest = _BIG, np.int64(0), _FOREVER
@@ -232,22 +223,67 @@ def take_news(  # type: ignore[no-untyped-def]
 
 
 @jit
-def renew(packed, windows, facts, flat, published, spent_2, left, left_until, after, after_until, t, rows):  # type: ignore[no-untyped-def]
-    """Scan `rows` for the least left now and after that."""
+def renew(  # type: ignore[no-untyped-def]
+    levels, facts, flat, published, spent_2, left, left_until, after, after_until, known, top, t, rows, ends, best
+):
+    """Scan `rows` for the least left now and in the slots to come; `flat` is the ring `past` as one line.
+
+    `best` gathers the least by last slot; going from the last slot of all down, every new least is one of the list.
+    """
+    half, windows, span = levels[HALF], levels[FORWARD_WINDOW], facts[SPAN]
+    ages, room = min(facts[LONGEST], span, t), after.shape[1]
     for row in rows:
-        value, until = _scan_left(packed, windows, facts, flat, published, spent_2, row, t, t)
-        left[row], left_until[row] = value, until
-        if until < _FOREVER:
-            value, until = _scan_left(packed, windows, facts, flat, published, spent_2, row, t, until + 1)
-        after[row], after_until[row] = value, until
+        base = (row >> 3) * span * 8 + (row & 7)
+        best[:] = _BIG
+        since, age = np.int64(0), np.int64(1)
+        place, remaining = facts[NEWEST], facts[PUBLICATIONS]
+        while age < ages:
+            upto = ages  # down to the next publication, and no further than the ring goes without a break
+            if remaining > 0 and t - published[place] < ages:
+                if t - published[place] == age:
+                    since += spent_2[row, place]
+                    place = place - 1 if place > 0 else published.size - 1
+                    remaining -= 1
+                if remaining > 0:
+                    upto = min(upto, max(t - published[place], age + 1))
+            cell = (t - age) % span
+            upto = min(upto, age + cell + 1)
+            index = base + 8 * (cell + age)
+            for k in range(age, upto):
+                level = flat[np.uint64(index - 8 * k)]
+                ahead = max(windows[level] - k, 0)  # 0 if no longer active, which is not looked at
+                best[np.uint64(ahead)] = min(best[np.uint64(ahead)], half[level] - since)
+            age = upto
+        least, count = _BIG, 0
+        for ahead in range(facts[LONGEST], 0, -1):
+            if best[ahead] < least:
+                least = best[ahead]
+                ends[count] = ahead
+                count += 1
+        known[row] = 0
+        if count == 0:
+            left[row], left_until[row] = _BIG, _FOREVER
+        else:
+            left[row], left_until[row] = best[ends[count - 1]], t + ends[count - 1] - 1
+            for k in range(min(count - 1, room)):
+                ahead = ends[count - 2 - k]
+                after[row, k], after_until[row, k] = best[ahead], t + ahead - 1
+                known[row] += 1
+            if count - 1 < room:  # nothing else is active after that
+                after[row, count - 1], after_until[row, count - 1] = _BIG, _FOREVER
+                known[row] += 1
+        top[row] = _top(left, after, known, row)
 
 
 @jit
-def take_publication(left, after, part_2, flags):  # type: ignore[no-untyped-def]
+def take_publication(left, after, known, top, part_2, flags):  # type: ignore[no-untyped-def]
     """Take a publication off what is left."""
     for row in range(left.size):
-        left[row] -= part_2[row] if left[row] < _BIG else 0
-        after[row] -= part_2[row] if -_BIG < after[row] < _BIG else 0
+        spent = part_2[row]
+        left[row] -= spent if left[row] < _BIG else 0
+        for k in range(np.int64(known[row])):
+            after[row, k] -= spent if after[row, k] < _BIG else 0
+        top[row] -= spent if top[row] < _BIG else 0
         flags[row] &= ~AWAKE
 
 
@@ -371,6 +407,14 @@ def cut_to_room(  # type: ignore[no-untyped-def]
             spent_codes[row] = facts[ESCAPE] if one > 0 else 0
             escapes += 1 if one > 0 else 0
     return escapes
+
+
+@jit
+def assign(now, levels, choice):  # type: ignore[no-untyped-def]
+    """Let every row declare a level by its index, -1 for no change."""
+    for row in range(now.size):
+        if choice[row] >= 0:
+            now[row] = levels[choice[row]]
 
 
 @jit

@@ -50,6 +50,7 @@ class Membership:
         self._leavers: deque[tuple[int, Hashable]] = deque()
         self._emptied: deque[tuple[int, int]] = deque()
         self._empty_since: dict[int, int] = {}
+        self._straight = (-1, False)
         self._resolved: tuple[int, int, npt.NDArray[np.int64]] | None = None
         for requirement in register.table:
             self._check(requirement)
@@ -125,15 +126,15 @@ class Membership:
         if picked.size and (picked.min() < -1 or picked.max() >= len(table)):
             raise WrongShape(f"choice must be -1 or point into the table of {len(table)} requirements")
         rows = self.register.rows
-        if bool(((picked >= 0) & (rows < 0)).any()):
+        if self.register.vacant and bool(((picked >= 0) & (rows < 0)).any()):
             raise UnknownUser("choice asks for somebody who has left; use -1 there")
         crowd = self.ledger.crowd
         if crowd is not None and self.ledger.privacy.infeasible == "project":
             levels = self.ledger.levels(table)
-            inside = (rows >= CROWD) & (picked >= 0)
-            if inside.all():
-                crowd.declare(rows - CROWD, levels[picked])
+            if self._all_crowd():
+                crowd.declare_all(levels, picked)
                 return
+            inside = (rows >= CROWD) & (picked >= 0)
             crowd.declare(rows[inside] - CROWD, levels[picked[inside]])
             picked = np.where(inside, -1, picked)
         asking = [(self.register.users[place], table[picked[place]]) for place in np.flatnonzero(picked >= 0).tolist()]
@@ -212,6 +213,15 @@ class Membership:
         if single.any() and ledger.crowd is None:
             for user, row in zip(register.users, register.rows.tolist(), strict=True):
                 self._owned(row, user)
+
+    def _all_crowd(self) -> bool:
+        """Whether position k is row k of the crowd, for all."""
+        if self._straight[0] != self.register.changes:
+            crowd = self.ledger.crowd
+            same = crowd is not None and crowd.rows == len(self.register)
+            same = same and bool((self.register.rows == CROWD + np.arange(len(self.register))).all())
+            self._straight = (self.register.changes, same)
+        return self._straight[1]
 
     def _place(self, away: _Away | None, requirement: Requirement) -> int:
         """A row for somebody who joins, with the past they left behind if there is one."""

@@ -21,6 +21,7 @@ from wevent.cohorts.requirement import Requirement
 from wevent.events.slot import Slot
 from wevent.recipes import RECIPES, uniform
 from wevent.releases.publisher import Publisher
+from wevent.settings import Privacy, Rest
 
 DYNAMIC = ("dpbd", "dpba")
 """The recipes that serve dynamic requirements."""
@@ -35,6 +36,7 @@ class Order:
         people: how many live in the city.
         slots: how many to publish, 96 to a day.
         seed: of movement and wishes; the noise has none.
+        rest: in absorption, whether one who rests makes `all` rest, or only offers nothing (`own`).
         pace: seconds to wait after each slot.
     """
 
@@ -42,6 +44,7 @@ class Order:
     people: int
     slots: int
     seed: int
+    rest: Rest = "all"
     pace: float = 0.0
 
 
@@ -52,8 +55,9 @@ def run(order: Order, table: Table) -> bool:
     users = [f"resident-{person:05d}" for person in range(order.people)]
     first = {users[wish.person]: wish.requirement for wish in wishes.at(1) if wish.requirement is not None}
     # In plain numpy: for so few people, compiling would take longer than the whole day.
-    publisher = RECIPES[order.mechanism](Register.from_rows(first), DISTRICTS, fast=False)
-    # Shown to nobody but the score. Published, a second stream over the same people would cost a second budget.
+    privacy = Privacy(rest=order.rest)
+    publisher = RECIPES[order.mechanism](Register.from_rows(first), DISTRICTS, privacy=privacy, fast=False)
+    # For the score alone. Shown, a second stream over the same people would cost them a second budget.
     yardstick = uniform(Register.from_rows(dict.fromkeys(first, STRICTEST)), DISTRICTS, fast=False)
     mine, plain = Score(), Score()
     spends = Spends(order.people, order.slots)
@@ -86,8 +90,10 @@ def run(order: Order, table: Table) -> bool:
         time.sleep(order.pace)
 
     worst, windows = spends.worst(wishes)
-    scores = {"uniform": plain, order.mechanism: mine}
-    table.summary(decisions, events, dict(reversed(scores.items())), worst, windows)
+    scores = {order.mechanism: mine}
+    if order.mechanism != "uniform":
+        scores["uniform"] = plain
+    table.summary(decisions, events, scores, worst, windows)
     return worst <= 1
 
 

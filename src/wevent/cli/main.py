@@ -2,7 +2,7 @@
 
     wevent run        publish the embedded example: a day of a simulated city
 
-Exit codes: 0, every promise was kept; 1, one was broken; 2, the command line makes no sense; 130, interrupted.
+Exit codes: 0, every promise was kept; 1, one was broken; 2, the command line makes no sense; 130, stopped.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TextIO
+from typing import TextIO, get_args
 
 from wevent import RECIPES, __version__
+from wevent.settings import Rest
 
 MOST_PEOPLE, LEAST_PEOPLE = 20_000, 20
 MOST_SLOTS = 1_000
@@ -41,7 +42,7 @@ def _run(given: argparse.Namespace, out: TextIO) -> int:
     from wevent.cli.table import Table
 
     colour = out.isatty() and not os.environ.get("NO_COLOR")
-    order = Order(given.mechanism, given.people, given.slots, given.seed, given.pace)
+    order = Order(given.mechanism, given.people, given.slots, given.seed, given.rest, given.pace)
     return 0 if run(order, Table(out, colour=colour)) else 1
 
 
@@ -59,12 +60,20 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     run.add_argument("--mechanism", choices=list(RECIPES), default="pbd", help="which recipe publishes")
-    run.add_argument("--slots", type=_whole(1, MOST_SLOTS), default=96, help="how many to publish, 96 to a day")
+    run.add_argument(
+        "--slots", type=_whole(1, MOST_SLOTS), default=96, help="how many to publish, 96 to a day"
+    )
     run.add_argument(
         "--people", type=_whole(LEAST_PEOPLE, MOST_PEOPLE), default=2_000, help="how many live in the city"
     )
     run.add_argument(
         "--seed", type=_whole(0, 2**32), default=1, help="of movement and wishes; the noise cannot be seeded"
+    )
+    run.add_argument(
+        "--rest",
+        choices=get_args(Rest),
+        default="all",
+        help="whom a resting person makes rest (pba, dpba, ba)",
     )
     run.add_argument("--pace", type=_seconds, default=0.0, help="seconds to wait after each slot")
     return parser

@@ -47,10 +47,10 @@ class Spends:
 
     def note(self, publisher: Publisher, persons: npt.NDArray[np.int64], users: Sequence[str]) -> None:
         """Read what the last step cost these people out of the publisher's trace."""
-        assert publisher.trace is not None
-        slot, members = publisher.trace.slot, publisher.members
-        places = members.register.positions(users, slot)
-        self._units[persons, slot - 1] = publisher.trace.spent[members.rows()[places]]
+        trace, members = publisher.trace, publisher.members
+        if trace is not None:
+            places = members.register.positions(users, trace.slot)
+            self._units[persons, trace.slot - 1] = trace.spent[members.rows()[places]]
 
     def worst(self, wishes: Wishes) -> tuple[Fraction, int]:
         """The largest spent/allowed over all windows of all people, and how many windows there were.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TextIO
@@ -33,18 +34,19 @@ class Table:
         districts = "".join(f"{name:>10}" for name in _SHOWN)
         self._say(title)
         self._say()
-        self._say(f"{'slot':>5}  {'time':5}  {'decision':9}  {'threshold':>9}  {'std.error':>9}{districts}", _BOLD)
+        self._say(
+            f"{'slot':>5}  {'time':5}  {'decision':9}  {'threshold':>9}  {'std.error':>9}{districts}", _BOLD
+        )
 
     def line(self, release: Release) -> None:
         """One slot, as the public sees it."""
+        slot, decision = release.slot, release.decision
         threshold = "-" if release.threshold is None else f"{release.threshold:.4f}"
-        error = float(np.mean(release.standard_error))
-        typical = f"{error:.1f}" if np.isfinite(error) else "-"
+        mean = float(np.mean(release.standard_error))
+        error = f"{mean:.1f}" if np.isfinite(mean) else "-"
         counts = "".join(f"{release.counts[DISTRICTS.index(name)]:>10,}" for name in _SHOWN)
-        self._say(
-            f"{release.slot:>5}  {clock(release.slot):5}  {release.decision:9}  {threshold:>9}  {typical:>9}{counts}",
-            _COLOURS[release.decision],
-        )
+        line = f"{slot:>5}  {clock(slot):5}  {decision:9}  {threshold:>9}  {error:>9}{counts}"
+        self._say(line, _COLOURS[decision])
 
     def summary(
         self,
@@ -59,16 +61,17 @@ class Table:
         self._say("decisions      " + ", ".join(f"{decisions.get(kind, 0)} {kind}" for kind in Decision))
         told = ("joined", "left", "returned", "changed")
         self._say("people         " + ", ".join(f"{events.get(event, 0)} {event}" for event in told))
-        self._say(f"error          {'mean squared':>12}  {'mean absolute':>13}   of a district's count", _BOLD)
+        self._say(
+            f"error          {'mean squared':>12}  {'mean absolute':>13}   of a district's count", _BOLD
+        )
         for name, score in scores.items():
             self._say(f"  {name:12} {score.squared:>12,.1f}  {score.absolute:>13,.1f}")
-        self._say("               (known only because the city is simulated: a real stream never shows its truth)")
-        verdict = "every promise was kept" if worst <= 1 else "A PROMISE WAS BROKEN"
-        # Rounded up, so that a ratio above 1 can never be shown as 1.000.
         self._say(
-            f"worst window   spent / allowed = {-(-1000 * worst // 1) / 1000:.3f} over {windows:,} windows: {verdict}",
-            _BOLD,
+            "               (known only because the city is simulated: a real stream never shows its truth)"
         )
+        verdict = "every promise was kept" if worst <= 1 else "A PROMISE WAS BROKEN"
+        ratio = math.ceil(1000 * worst) / 1000  # up, so that no ratio above 1 is ever shown as 1.000
+        self._say(f"worst window   spent / allowed = {ratio:.3f} over {windows:,} windows: {verdict}", _BOLD)
 
     def _say(self, text: str = "", colour: str = "") -> None:
         line = f"{colour}{text}{_PLAIN}" if self._colour and colour else text
@@ -78,5 +81,5 @@ class Table:
 
 def title(mechanism: str, people: int, slots: int, seed: int) -> str:
     """One line that says what is being published."""
-    days = f"{slots} slots of {24 * 60 // QUARTERS} minutes"
-    return f"{mechanism}: {people:,} people in {len(DISTRICTS)} districts of a simulated city, {days} (seed {seed})"
+    city = f"{people:,} people in {len(DISTRICTS)} districts of a simulated city"
+    return f"{mechanism}: {city}, {slots} slots of {24 * 60 // QUARTERS} minutes (seed {seed})"

@@ -1,4 +1,4 @@
-"""What the people of the simulated city ask for: a seed comes in, first requirements and later wishes go out."""
+"""What the people of the simulated city ask for: sizes and a seed come in, wishes and promises go out."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from wevent.budgets.feasibility import DynamicPromise, FixedPromise, Promise
-from wevent.cli.city import QUARTERS
 from wevent.cohorts.requirement import Dynamic, Fixed, Levels, Requirement
 
-LEVELS = Levels({"Strict": 0.5, "Usual": 1.0, "Open": 2.0}, {"Hour": 4, "Shift": 32, "Day": QUARTERS})
-"""What people pick from: budgets and windows by name."""
+LEVELS = Levels({"Strict": 0.5, "Usual": 1.0, "Open": 2.0}, {"Hour": 4, "Evening": 12, "Night": 24})
+"""What people pick from: budgets and windows by name; a slot is a quarter of an hour."""
 
-STRICTEST = LEVELS.fixed("Strict", "Day")
+STRICTEST = LEVELS.fixed("Strict", "Night")
 """Whoever serves this serves every level."""
 
 _ALL = [LEVELS.fixed(budget, window) for budget in LEVELS.budgets for window in LEVELS.windows]
@@ -82,12 +81,12 @@ class Wishes:
         return made
 
     def _moods(self, person: int) -> None:
-        """Dynamic from the start, a new wish every two hours, and back to a fixed one in the end."""
+        """Dynamic from the start, with a new wish every two hours; fixed in the last quarter."""
         self._of[person] = []
-        for slot in range(1, self._slots, 8):
-            ahead = LEVELS.dynamic(self._names(), self._names())
-            self._add(slot, person, ahead)
-        self._add(self._slots, person, self._level())
+        settles = 1 + 3 * self._slots // 4
+        for slot in range(1, settles, 8):
+            self._add(slot, person, LEVELS.dynamic(forward=self._names(), backward=self._names()))
+        self._add(settles, person, self._level())
 
     def _add(self, slot: int, person: int, requirement: Requirement | None) -> None:
         if slot <= self._slots:
@@ -101,5 +100,4 @@ class Wishes:
         return LEVELS.fixed(*self._names())
 
     def _names(self) -> tuple[str, str]:
-        budget, window = self._random.choice(list(LEVELS.budgets)), self._random.choice(list(LEVELS.windows))
-        return str(budget), str(window)
+        return str(self._random.choice(list(LEVELS.budgets))), str(self._random.choice(list(LEVELS.windows)))

@@ -148,13 +148,13 @@ class Reader:
         if isinstance(slot.places, Mapping):
             rows, cells = self._listed(slot, slot.places, register, rows)
         else:
-            cells = self._aligned(slot, np.asarray(slot.places), rows)
+            cells = self._aligned(slot, np.asarray(slot.places), rows, register.vacant)
         total = self._count(cells.ravel(), len(self._domain))
         if total is None:
             raise _unknown_cell(slot, len(self._domain))
         return PersonTally(rows, cells, extra, total)
 
-    def _aligned(self, slot: Slot, cells: npt.NDArray[Any], rows: Rows) -> Cells:
+    def _aligned(self, slot: Slot, cells: npt.NDArray[Any], rows: Rows, vacant: bool) -> Cells:
         shapes = [(rows.size,)] if self._contributions == 1 else [(rows.size,), (rows.size, self._contributions)]
         if cells.dtype.kind not in "iu":
             raise WrongShape(f"slot {slot.number}: cells must be whole numbers, got dtype {cells.dtype}")
@@ -166,8 +166,7 @@ class Reader:
                 f"position of the register, got {cells.shape}",
                 slot=slot.number,
             )
-        gone = rows < 0
-        if gone.any() and (cells[gone] != -1).any():
+        if vacant and (cells[rows < 0] != -1).any():
             raise UnknownUser(
                 f"slot {slot.number} has somebody who has left; use -1 there. Nothing was spent.", slot=slot.number
             )

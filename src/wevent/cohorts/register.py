@@ -146,6 +146,11 @@ class Register:
         return self._rows[: len(self._users)]
 
     @property
+    def vacant(self) -> bool:
+        """Whether any position has no owner."""
+        return bool(self._away or self._free)
+
+    @property
     def users(self) -> Sequence[Hashable]:
         """The owner of each position, in the order of aligned arrays."""
         return self._users

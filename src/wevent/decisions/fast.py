@@ -9,18 +9,24 @@ import numpy.typing as npt
 from wevent.decisions.selection import step_bits
 from wevent.units import Units
 
+_TABLE = 8192
+"""Places of the hash table, 2^13: the hash keeps that many bits."""
+
 
 def tally(
     budgets: Units, sizes: npt.NDArray[np.int64], most: int
 ) -> tuple[Units, npt.NDArray[np.int64], Units]:
     """Different budgets ascending, people of each, and the budget each row is sampled by."""
-    values, people, used, least, greatest = _tally(budgets, sizes, most, -1)
-    if used > most:
+    values, people = np.full(_TABLE, -1, np.int64), np.zeros(_TABLE, np.int64)
+    if _tally(budgets, sizes, most, -1, values, people) > most:
+        least, greatest = _ends(budgets, sizes)
         bits = step_bits(int(least), int(greatest))
-        values, people, used, _, _ = _tally(budgets, sizes, most + 1, bits)
+        values[:], people[:] = -1, 0
+        _tally(budgets, sizes, most + 1, bits, values, people)
         budgets = _floor(budgets, bits)
-    order = np.argsort(values[:used])
-    return values[:used][order], people[:used][order], budgets
+    used = np.flatnonzero(values >= 0)
+    order = used[np.argsort(values[used])]
+    return values[order], people[order], budgets
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -46,41 +52,34 @@ def _floor(budgets, bits):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _tally(budgets, sizes, most, bits):  # type: ignore[no-untyped-def]
-    """Open hashing into a small table; with more than `most` different ones only least and greatest are certain."""
-    capacity = 8192
-    slots = np.full(capacity, -1, np.int64)
-    values, people = np.empty(most + 1, np.int64), np.zeros(most + 1, np.int64)
+def _ends(budgets, sizes):  # type: ignore[no-untyped-def]
+    """Least and greatest positive budget."""
+    least, greatest = np.int64(2**62), np.int64(1)
+    for row in range(budgets.size):
+        if sizes[row] > 0 and budgets[row] > 0:
+            least, greatest = min(least, budgets[row]), max(greatest, budgets[row])
+    return least, greatest
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _tally(budgets, sizes, most, bits, values, people):  # type: ignore[no-untyped-def]
+    """Open hashing; returns how many different budgets there are, and stops once they are more than `most`."""
     used = 0
-    least, greatest = np.int64(2**62), np.int64(0)
-    full = False
-    last_value, last_place = np.int64(-1), 0
     for row in range(budgets.size):
         size = sizes[row]
         if size == 0:
             continue
         value = budgets[row]
-        if value > 0:
-            least, greatest = min(least, value), max(greatest, value)
-        if full:
-            continue
         if bits >= 0:
             value = _floor_one(value, bits)
-        if value == last_value:
-            people[last_place] += size
-            continue
-        hashed = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
-        place = np.int64(hashed >> np.uint64(51))
-        while slots[place] >= 0 and values[slots[place]] != value:
-            place = (place + 1) & (capacity - 1)
-        if slots[place] < 0:
-            if used > most:
-                full = True
-                continue
-            slots[place] = used
-            values[used] = value
-            used += 1
-            full = used > most
-        last_value, last_place = value, slots[place]
-        people[last_place] += size
-    return values, people, used, least, greatest
+        place = (np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(51)
+        while values[place] != value:
+            if values[place] < 0:
+                values[place] = value
+                used += 1
+                if used > most:
+                    return used
+            else:
+                place = (place + np.uint64(1)) & np.uint64(_TABLE - 1)
+        people[place] += size
+    return used

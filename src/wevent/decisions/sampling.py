@@ -23,7 +23,7 @@ def keep_probabilities(budgets: Units, threshold: int) -> npt.NDArray[np.int64]:
     """Probability to keep somebody of each budget, as a multiple of 2⁻⁶².
 
     Guarantees:
-        Never above expm1(e)/expm1(θ), and at most 2⁻⁴² of it below, or 2⁻⁶² at the least.
+        Never above expm1(e)/expm1(θ), and below it by less than 2⁻⁴² of it and one step of 2⁻⁶² together.
         Certain for budgets from the threshold on, 0 for a budget of 0.
     """
     below = np.minimum(budgets, threshold)
@@ -38,13 +38,15 @@ def keep_people(tally: Tally, selection: Selection, sizes: npt.NDArray[np.int64]
     """Histogram of the people who are kept at the threshold, without noise: private (axes: cell).
 
     Guarantees:
-        Everybody is kept independently, with the probability of `keep_probabilities` for their budget.
+        Everybody is kept independently, with the probability of `keep_probabilities` for their budget; where
+        several cells per person are declared, each of them is kept or not by a coin of its own, which
+        costs no more (SPEC §11, Jensen).
         Which way is taken depends on registered sizes and budgets only, never on who is where.
     """
     total = tally.total()
-    sampled = (selection.budgets < selection.threshold) & (sizes > 0)
-    if not sampled.any():
+    if selection.threshold <= selection.least:
         return total
+    sampled = (selection.budgets < selection.threshold) & (sizes > 0)
     values, which = np.unique(selection.budgets[sampled], return_inverse=True)
     probabilities = keep_probabilities(values, selection.threshold)
     group = np.full(sizes.size, -1, np.int64)

@@ -28,6 +28,7 @@ class Selection:
         variance: of sampling, Σ n p (1-p).
         squared_bias: (Σ n (1-p))², everybody who is lost standing in one cell.
         noise: 2 s²/θ².
+        least: the least budget of anybody; if the threshold is not above it, nobody is sampled.
         budgets: what each row is sampled by: its budget, rounded down if there were too many different ones.
     """
 
@@ -35,6 +36,7 @@ class Selection:
     variance: float
     squared_bias: float
     noise: float
+    least: int
     budgets: Units = field(repr=False, compare=False)
 
     @property
@@ -61,7 +63,7 @@ def choose_threshold(
     values, people, graded = _grades(budgets, sizes, has_numba() if fast is None else fast)
     positive = values > 0
     if not positive.any():
-        return Selection(0, 0.0, 0.0, math.inf, graded)
+        return Selection(0, 0.0, 0.0, math.inf, 0, graded)
     variance, squared_bias = _losses(values, people)
     noise = 2.0 * (sensitivity * NANO / values[positive]) ** 2
     lost = values.size - noise.size
@@ -72,6 +74,7 @@ def choose_threshold(
         float(variance[lost + best]),
         float(squared_bias[lost + best]),
         float(noise[best]),
+        int(values[0]),
         graded,
     )
 

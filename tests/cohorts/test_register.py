@@ -1,0 +1,228 @@
+"""The register: who is in which row, positions that stay, and a million people without a loop over them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support import ONE, dynamic, fixed
+
+from wevent.budgets.ledger import Ledger
+from wevent.budgets.membership import Membership
+from wevent.cohorts.register import NOBODY, Register
+from wevent.cohorts.requirement import Fixed, Requirement
+from wevent.errors import AlreadyRegistered, InvalidRequirement, UnknownUser, WrongShape
+
+A, B = fixed(ONE, 3), fixed(2 * ONE, 2)
+
+
+def cohorts(register: Register) -> set[tuple[Requirement, frozenset[Hashable], int]]:
+    """What each row asks for, who is in it and how many, whatever its number."""
+    rows = register.rows.tolist()
+    members: dict[int, set[Hashable]] = {row: set() for row in range(register.asks.size)}
+    for user, row in zip(register.users, rows, strict=True):
+        members[row].add(user)
+    return {
+        (register.table[register.asks[row]], frozenset(who), int(register.sizes[row]))
+        for row, who in members.items()
+    }
+
+
+budgets = st.sampled_from([0.1 + 0.2, 0.3, 0.5, 1e-6, 1 / 3, 2, 99.999999999, 0.30000000000000004])
+
+
+@given(st.lists(st.tuples(budgets, st.integers(1, 5)), min_size=1, max_size=30))
+def test_arrays_and_rows_give_the_same_cohorts(asked: list[tuple[float, int]]) -> None:
+    """`from_arrays` puts the same people together, by the same requirements, as `from_rows`."""
+    users = [f"user-{k}" for k in range(len(asked))]
+    one = Register.from_rows({user: Fixed(*ask) for user, ask in zip(users, asked, strict=True)})
+    epsilon, window = [ask[0] for ask in asked], [ask[1] for ask in asked]
+    for users_given in (users, np.array(users)):
+        assert cohorts(Register.from_arrays(epsilon, window, users=users_given)) == cohorts(one)  # type: ignore[arg-type]
+    numbered = Register.from_arrays(np.array(epsilon), np.array(window, np.int16))
+    assert {(ask, frozenset(f"user-{k}" for k in who), n) for ask, who, n in cohorts(numbered)} == cohorts(one)
+    assert cohorts(Register.from_arrays(epsilon, np.array(window, float), users=users)) == cohorts(one)
+
+
+@given(st.lists(st.integers(0, 3), max_size=20))
+def test_levels_give_the_same_cohorts(choice: list[int]) -> None:
+    """A table with equal entries, fixed and dynamic, is as good as single requirements."""
+    table: list[Requirement] = [A, dynamic((ONE, 2)), B, fixed(ONE, 3)]
+    users = [f"user-{k}" for k in range(len(choice))]
+    one = Register.from_rows([(user, table[k]) for user, k in zip(users, choice, strict=True)])
+    assert cohorts(Register.from_levels(table, np.array(choice, int), users=users)) == cohorts(one)
+
+
+def test_a_million_people_without_a_loop() -> None:
+    """Registering 10⁶ people costs a few sorts, not a million steps of Python, and so does opening their rows."""
+    rng = np.random.default_rng(8)
+    epsilon, window = rng.integers(1, 40, 10**6) / 20, rng.integers(1, 30, 10**6)
+
+    def timed(work: Callable[[], object]) -> float:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    sort = min(timed(lambda: np.unique(rng.random(10**6), return_inverse=True)) for _ in range(3))
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        register = Register.from_arrays(epsilon, window)
+        members = Membership(register, Ledger(), dynamic=False)
+    finally:
+        sys.setprofile(None)
+    assert calls < 50 * register.asks.size
+    assert members.ledger.sizes.sum() == len(register) == 10**6
+    assert min(timed(lambda: Register.from_arrays(epsilon, window)) for _ in range(2)) < 20 * sort
+
+
+def test_groups() -> None:
+    """A group is one row of its declared size; it is nobody's position."""
+    register = Register.from_rows({"user-0": A}).with_group("group-0", A, 5).with_group("group-1", B, 7)
+    assert len(register) == 1
+    assert register.groups == {"group-0": 1, "group-1": 2}
+    assert register.sizes.tolist() == [1, 5, 7]
+    assert [register.table[k] for k in register.asks] == [A, A, B]
+
+
+@pytest.mark.parametrize("size", [0, -1, True, 1.0, None])
+def test_wrong_groups(size: Any) -> None:
+    """A size is a whole number from 1 on."""
+    with pytest.raises(WrongShape, match="from 1 on"):
+        Register().with_group("group-0", A, size)
+
+
+def test_names_are_used_once() -> None:
+    """No name twice among groups, among users, or between them."""
+    register = Register.from_rows({"user-0": A}).with_group("group-0", A, 5)
+    for name in ("group-0", "user-0"):
+        with pytest.raises(AlreadyRegistered):
+            register.with_group(name, A, 5)
+    with pytest.raises(AlreadyRegistered):
+        Register.from_rows([("user-0", A), ("user-0", B)])
+    with pytest.raises(AlreadyRegistered):
+        Register.from_arrays([1, 1], [2, 2], users=["user-0", "user-0"])
+
+
+def test_wrong_arrays() -> None:
+    """Lengths that differ, indices outside the table and things that are no requirement are refused."""
+    for wrong in (
+        lambda: Register.from_arrays([1, 2], [3]),
+        lambda: Register.from_levels([A], [1]),
+        lambda: Register.from_levels([A], [-1]),
+        lambda: Register.from_levels([A], [0.0]),
+        lambda: Register.from_levels([A], [[0]]),
+    ):
+        with pytest.raises(WrongShape):
+            wrong()
+    for missing in (
+        lambda: Register.from_arrays([1, 2], [3, 0]),
+        lambda: Register.from_arrays([1, 2], [3, 2.5]),
+        lambda: Register.from_arrays([1, 2], ["3", "2"]),
+        lambda: Register.from_arrays([1, 200], [3, 3]),
+        lambda: Register.from_arrays([1], [2**20]).with_group("x", A, 1) and Register.from_arrays([1e-9], [1]),
+        lambda: Register.from_rows({"user-0": (1, 2)}),  # type: ignore[dict-item]
+        lambda: Register.from_levels([(1, 2)], [0]),  # type: ignore[list-item]
+    ):
+        with pytest.raises(InvalidRequirement):
+            missing()
+    with pytest.raises(AlreadyRegistered):
+        Register.from_arrays([1, 2], [3, 3], users=["user-0"])
+
+
+def test_nobody() -> None:
+    """An empty register is one, however it is made."""
+    for register in (Register(), Register.from_rows({}), Register.from_arrays([], []), Register.from_levels([], [])):
+        assert len(register) == 0
+        assert register.rows.size == register.asks.size == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=80), st.booleans())
+@settings(max_examples=80)
+def test_positions_stay(events: list[tuple[int, int]], numbered: bool) -> None:
+    """A user keeps the position until forgotten; no two registered users ever share one; a free one is reused."""
+    register = Register.from_arrays([1] * 4, [2] * 4) if numbered else Register.from_rows(dict.fromkeys(range(4), A))
+    held = {user: user for user in range(4)}
+    away: set[int] = set()
+    peak = 4
+    for what, user in events:
+        if what == 0 and user not in register:
+            place = register.add(user, 0)
+            assert held.setdefault(user, place) == place
+            away.discard(user)
+        elif what == 1 and user in register:
+            register.remove(user)
+            away.add(user)
+        elif what == 2 and user in away:
+            register.forget(user)
+            away.discard(user)
+            del held[user]
+        assert len(set(held.values())) == len(held)
+        assert all(register.position(one) == place for one, place in held.items() if one in register)
+        assert all(register.rows[place] == NOBODY for one, place in held.items() if one in away)
+        peak = max(peak, len(held))
+        assert len(register) <= peak
+        present = [one for one in held if one not in away]
+        assert register.positions(present, 1).tolist() == [held[one] for one in present]
+        assert register.unknown(range(10)) == [one for one in range(10) if one not in present]
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+@pytest.mark.parametrize("user", [7, -1, "user-7", None, (1, 2), 1.5])
+def test_strangers(user: Hashable, numbered: bool) -> None:
+    """Somebody who is not registered is refused by every call that needs a position."""
+    register = Register.from_arrays([1, 1], [2, 2]) if numbered else Register.from_rows({0: A, 1: A})
+    assert user not in register
+    for call in (
+        lambda: register.position(user),
+        lambda: register.positions([0, user], 3),
+        lambda: register.move(user, 0),
+        lambda: register.remove(user),
+    ):
+        with pytest.raises(UnknownUser):
+            call()
+
+
+def test_registering_twice() -> None:
+    """Adding somebody who is there is refused."""
+    register = Register.from_rows({"user-0": A})
+    with pytest.raises(AlreadyRegistered):
+        register.add("user-0", 0)
+
+
+def test_copies_are_independent() -> None:
+    """What happens to a copy does not happen to the original; a publisher works on a copy."""
+    for register in (Register.from_rows({0: A, 1: B}), Register.from_arrays([1, 2], [3, 2])):
+        twin = register.copy()
+        twin.remove(0)
+        twin.add("user-9", 1)
+        twin.with_group("group-0", A, 3)
+        assert 0 in register and "user-9" not in register
+        assert (len(register), register.groups, register.asks.size) == (2, {}, 2)
+
+
+def test_reprs_and_messages_name_nobody() -> None:
+    """Neither repr nor refusal shows who is registered or who is not."""
+    secret = "-".join(["user", "7f3a"])
+    register = Register.from_rows({secret: A})
+    texts = [repr(register)]
+    for call in (
+        lambda: register.add(secret, 0),
+        lambda: register.position(secret + "x"),
+        lambda: register.positions([secret, secret + "x"], 3),
+    ):
+        with pytest.raises((AlreadyRegistered, UnknownUser)) as refused:
+            call()
+        texts += [str(refused.value), repr(refused.value), str(refused.value.fields)]
+    assert not any(secret in text for text in texts)
