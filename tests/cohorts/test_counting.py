@@ -35,7 +35,8 @@ def test_counts_or_refuses(kind: Any, fast: bool, data: st.DataObject) -> None:
     ends = np.iinfo(kind)
     domain = data.draw(st.integers(1, 300))
     inside = st.integers(max(-1, int(ends.min)), min(domain - 1, int(ends.max)))
-    outside = st.sampled_from([int(ends.min), int(ends.max), min(domain, int(ends.max)), max(-2, int(ends.min))])
+    least, most = int(ends.min), int(ends.max)
+    outside = st.sampled_from([least, most, min(domain, most), max(-2, least)])
     cells = data.draw(st.lists(inside, max_size=20)) + data.draw(st.lists(outside, max_size=1))
     found = counter(fast)(np.array(cells, kind), domain)
     if any(not -1 <= cell < domain for cell in cells):

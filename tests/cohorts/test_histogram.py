@@ -175,7 +175,8 @@ def test_too_many_cells(fast: bool) -> None:
     refused(Slot(1, {"user-0": ("a", "b", "c")}), TooManyCells, r"more than 2 cell", fast, contributions=2)
     refused(Slot(1, counts=np.array([[1, 1, 0], [0, 0, 0]])), TooManyCells, "times 1 cell", fast)
     refused(Slot(1, {}, groups={"group-0": [9, 1, 0]}), TooManyCells, "times 1 cell", fast)
-    refused(Slot(1, counts=np.array([[2, 1, 0], [0, 0, 0]])), TooManyCells, "times 2 cell", fast, contributions=2)
+    three = Slot(1, counts=np.array([[2, 1, 0], [0, 0, 0]]))
+    refused(three, TooManyCells, "times 2 cell", fast, contributions=2)
 
 
 @fast
@@ -184,9 +185,9 @@ def test_wrong_shapes_and_kinds(fast: bool) -> None:
     refused(Slot(1, np.array([0])), WrongShape, r"\(2,\)", fast)
     refused(Slot(1, np.array([0, -1, -1])), WrongShape, r"\(2,\)", fast)
     refused(Slot(1, np.zeros((2, 1, 1), int)), WrongShape, r"\(2,\)", fast)
-    refused(Slot(1, np.array([0.0, -1.0])), WrongShape, "float64", fast)  # type: ignore[arg-type]
-    refused(Slot(1, np.array([True, False])), WrongShape, "bool", fast)  # type: ignore[arg-type]
-    refused(Slot(1, np.array(["a", "b"])), WrongShape, "dtype", fast)  # type: ignore[arg-type]
+    refused(Slot(1, np.array([0.0, -1.0])), WrongShape, "float64", fast)
+    refused(Slot(1, np.array([True, False])), WrongShape, "bool", fast)
+    refused(Slot(1, np.array(["a", "b"])), WrongShape, "dtype", fast)
     refused(Slot(1, counts=np.zeros((2, 2), int)), WrongShape, r"\(2, 3\)", fast)
     refused(Slot(1, counts=np.zeros((2, 3))), WrongShape, "float64", fast)  # type: ignore[arg-type]
     refused(Slot(1, counts=np.array([[-1, 0, 0], [0, 0, 0]])), WrongShape, "negative", fast)
@@ -198,10 +199,10 @@ def test_wrong_shapes_and_kinds(fast: bool) -> None:
 @fast
 @pytest.mark.parametrize("columns", [1024, 2048])
 def test_huge_counts_do_not_slip_through_as_small_sums(columns: int, fast: bool) -> None:
-    """Counts whose sum would wrap around int64 are above every size and are refused like others."""
+    """Counts whose sum would wrap around int64 are refused, not taken for small ones."""
     register, rows, sizes = people(1, 1)
     reader = Reader(Domain(columns), 1, fast=fast)
-    with pytest.raises((TooManyCells, WrongShape)):
+    with pytest.raises(WrongShape, match=str(2**62 // columns)):
         reader.read(Slot(1, counts=np.full((1, columns), 2**53)), register, rows, {}, sizes)
 
 
@@ -217,5 +218,6 @@ def test_domains() -> None:
     names: list[Hashable] = ["a", ("b", 2), 7]
     named, numbered = Domain(names), Domain(3)
     assert [named.find(cell) for cell in (*names, "c")] == [0, 1, 2, -1]
-    assert [numbered.find(cell) for cell in (0, 2, np.int8(1), 3, -1, True, "0", 1.0)] == [0, 2, 1, -1, -1, -1, -1, -1]
+    assert [numbered.find(cell) for cell in (0, 2, np.int8(1))] == [0, 2, 1]
+    assert {numbered.find(cell) for cell in (3, -1, True, "0", 1.0)} == {-1}
     assert len(named) == len(numbered) == 3

@@ -43,10 +43,12 @@ def test_arrays_and_rows_give_the_same_cohorts(asked: list[tuple[float, int]]) -
     users = [f"user-{k}" for k in range(len(asked))]
     one = Register.from_rows({user: Fixed(*ask) for user, ask in zip(users, asked, strict=True)})
     epsilon, window = [ask[0] for ask in asked], [ask[1] for ask in asked]
-    for users_given in (users, np.array(users)):
-        assert cohorts(Register.from_arrays(epsilon, window, users=users_given)) == cohorts(one)  # type: ignore[arg-type]
+    some: list[Any] = [users, np.array(users)]
+    for names in some:
+        assert cohorts(Register.from_arrays(epsilon, window, users=names)) == cohorts(one)
     numbered = Register.from_arrays(np.array(epsilon), np.array(window, np.int16))
-    assert {(ask, frozenset(f"user-{k}" for k in who), n) for ask, who, n in cohorts(numbered)} == cohorts(one)
+    renamed = {(ask, frozenset(f"user-{k}" for k in who), n) for ask, who, n in cohorts(numbered)}
+    assert renamed == cohorts(one)
     assert cohorts(Register.from_arrays(epsilon, np.array(window, float), users=users)) == cohorts(one)
 
 
@@ -60,7 +62,7 @@ def test_levels_give_the_same_cohorts(choice: list[int]) -> None:
 
 
 def test_a_million_people_without_a_loop() -> None:
-    """Registering 10⁶ people costs a few sorts, not a million steps of Python, and so does opening their rows."""
+    """Registering 10⁶ people and opening their rows costs a few sorts, not a million steps of Python."""
     rng = np.random.default_rng(8)
     epsilon, window = rng.integers(1, 40, 10**6) / 20, rng.integers(1, 30, 10**6)
 
@@ -117,33 +119,30 @@ def test_names_are_used_once() -> None:
 
 def test_wrong_arrays() -> None:
     """Lengths that differ, indices outside the table and things that are no requirement are refused."""
-    for wrong in (
-        lambda: Register.from_arrays([1, 2], [3]),
-        lambda: Register.from_levels([A], [1]),
-        lambda: Register.from_levels([A], [-1]),
-        lambda: Register.from_levels([A], [0.0]),
-        lambda: Register.from_levels([A], [[0]]),
-    ):
+    choices: list[Any] = [[1], [-1], [0.0], [[0]]]
+    for choice in choices:
         with pytest.raises(WrongShape):
-            wrong()
-    for missing in (
-        lambda: Register.from_arrays([1, 2], [3, 0]),
-        lambda: Register.from_arrays([1, 2], [3, 2.5]),
-        lambda: Register.from_arrays([1, 2], ["3", "2"]),
-        lambda: Register.from_arrays([1, 200], [3, 3]),
-        lambda: Register.from_arrays([1], [2**20]).with_group("x", A, 1) and Register.from_arrays([1e-9], [1]),
-        lambda: Register.from_rows({"user-0": (1, 2)}),  # type: ignore[dict-item]
-        lambda: Register.from_levels([(1, 2)], [0]),  # type: ignore[list-item]
-    ):
+            Register.from_levels([A], choice)
+    with pytest.raises(WrongShape, match="2 elements and window has 1"):
+        Register.from_arrays([1, 2], [3])
+    windows: list[Any] = [[3, 0], [3, 2.5], ["3", "2"], [3, np.nan], [3, 2**20 + 1]]
+    asked: list[tuple[list[float], Any]] = [([1.0, 2.0], window) for window in windows]
+    for epsilon, window in (*asked, ([1, 200], [3, 3]), ([1e-9], [1])):
         with pytest.raises(InvalidRequirement):
-            missing()
+            Register.from_arrays(epsilon, window)
+    pair: Any = (1, 2)
+    with pytest.raises(InvalidRequirement):
+        Register.from_rows({"user-0": pair})
+    with pytest.raises(InvalidRequirement):
+        Register.from_levels([pair], [0])
     with pytest.raises(AlreadyRegistered):
         Register.from_arrays([1, 2], [3, 3], users=["user-0"])
 
 
 def test_nobody() -> None:
     """An empty register is one, however it is made."""
-    for register in (Register(), Register.from_rows({}), Register.from_arrays([], []), Register.from_levels([], [])):
+    made = Register.from_rows({}), Register.from_arrays([], []), Register.from_levels([], [])
+    for register in (Register(), *made):
         assert len(register) == 0
         assert register.rows.size == register.asks.size == 0
 
@@ -151,8 +150,9 @@ def test_nobody() -> None:
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=80), st.booleans())
 @settings(max_examples=80)
 def test_positions_stay(events: list[tuple[int, int]], numbered: bool) -> None:
-    """A user keeps the position until forgotten; no two registered users ever share one; a free one is reused."""
-    register = Register.from_arrays([1] * 4, [2] * 4) if numbered else Register.from_rows(dict.fromkeys(range(4), A))
+    """A user keeps the position until forgotten; no two users ever share one; a free one is reused."""
+    named = Register.from_rows(dict.fromkeys(range(4), A))
+    register = Register.from_arrays([1] * 4, [2] * 4) if numbered else named
     held = {user: user for user in range(4)}
     away: set[int] = set()
     peak = 4

@@ -120,7 +120,7 @@ def test_levels_need_names() -> None:
     """At least one of each; and nobody changes them afterwards."""
     for budgets, windows in (({}, {"short": 4}), ({"low": 1}, {})):
         with pytest.raises(InvalidRequirement, match="at least one"):
-            Levels(budgets, windows)  # type: ignore[arg-type]
+            Levels(budgets, windows)
     with pytest.raises(TypeError):
         LEVELS.budgets["strict"] = 5  # type: ignore[index]
 

@@ -14,7 +14,7 @@ from wevent.events.slot import Slot
 
 @pytest.mark.parametrize("number", [0, -1, True, 1.0, "1", None])
 def test_wrong_numbers_are_refused(number: Any) -> None:
-    """Slots are numbered 1, 2, 3, …"""
+    """Slots are numbered from 1 on, by whole numbers."""
     with pytest.raises(InvalidInput, match="from 1 on"):
         Slot(number)
 
@@ -27,9 +27,10 @@ def test_numbers_of_numpy_are_numbers() -> None:
 def test_counts_or_places_not_both() -> None:
     """Counts per row replace places and groups; both together are refused."""
     counts = np.zeros((1, 2), np.int64)
-    for more in ({"places": {}}, {"places": np.array([0])}, {"groups": {}}):
+    more: list[dict[str, Any]] = [{"places": {}}, {"places": np.array([0])}, {"groups": {}}]
+    for also in more:
         with pytest.raises(WrongShape, match="slot 4 gives both"):
-            Slot(4, counts=counts, **more)  # type: ignore[arg-type]
+            Slot(4, counts=counts, **also)
 
 
 def test_the_repr_shows_the_number_alone() -> None:

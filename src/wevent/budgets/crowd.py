@@ -296,7 +296,7 @@ class Crowd:
         left = (row["left"], row["left_until"], self._after, self._after_until, row["known"], row["top"])
         share = (row["share"], row["share_code"], row["share_until"])
         news = np.empty(self.rows, np.bool_)
-        kernels.find_news(levels, row["last"], row["top"], row["left_until"], share[0], share[2], t, news)
+        kernels.find_news(levels, row["last"], *left[:2], row["top"], share[0], share[2], t, news)
         kernels.take_news(levels, facts, self._past, row["last"], *left, *share, t, news)
         if fresh:
             kernels.take_publication(row["left"], self._after, row["known"], row["top"], part_2, row["flags"])

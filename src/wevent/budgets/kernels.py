@@ -177,13 +177,14 @@ def _top(left, after, known, row):  # type: ignore[no-untyped-def]
 
 
 @jit
-def find_news(levels, last, top, left_until, share, share_until, t, news):  # type: ignore[no-untyped-def]
+def find_news(levels, last, left, left_until, top, share, share_until, t, news):  # type: ignore[no-untyped-def]
     """Mark the rows whose certificates the declaration of slot t - 1 touches, or which expire."""
-    half, shares = levels[HALF], levels[SHARE]
+    half, shares, windows = levels[HALF], levels[SHARE], levels[FORWARD_WINDOW]
     for row in range(news.size):
         level = last[row]
-        touched = (level > 0) & ((half[level] <= top[row]) | (shares[level] <= share[row]))
-        news[row] = touched | (left_until[row] < t) | (share_until[row] < t)
+        value, longer = half[level], windows[level] + t - 2 > left_until[row]
+        touched = (value < left[row]) | ((value <= top[row]) & longer) | (shares[level] <= share[row])
+        news[row] = ((level > 0) & touched) | (left_until[row] < t) | (share_until[row] < t)
 
 
 @jit

@@ -218,8 +218,9 @@ class Reader:
                 f"got dtype {counts.dtype} of shape {counts.shape}",
                 slot=slot.number,
             )
-        if counts.size and (counts.min() < 0 or counts.max() > 2**53):
-            raise WrongShape(f"slot {slot.number}: counts must not be negative", slot=slot.number)
+        most = min(2**53, 2**62 // shape[-1])  # so that no sum wraps around
+        if counts.size and (counts.min() < 0 or counts.max() > most):
+            raise WrongShape(f"slot {slot.number}: counts must not be negative, nor above {most}", slot=slot.number)
         return counts.astype(np.int64)
 
     def _within_size(self, slot: Slot, people: Any, sizes: Any) -> None:

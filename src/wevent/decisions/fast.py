@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -13,42 +15,17 @@ _TABLE = 8192
 """Places of the hash table, 2^13: the hash keeps that many bits."""
 
 
-def tally(
-    budgets: Units, sizes: npt.NDArray[np.int64], most: int
-) -> tuple[Units, npt.NDArray[np.int64], Units]:
-    """Different budgets ascending, people of each, and the budget each row is sampled by."""
-    values, people = np.full(_TABLE, -1, np.int64), np.zeros(_TABLE, np.int64)
+def tally(budgets: Units, sizes: npt.NDArray[np.int64], most: int) -> tuple[Units, npt.NDArray[np.int64], int | None]:
+    """Different budgets ascending, people of each, and the bits they were rounded down to if there were too many."""
+    values, people, bits = np.full(_TABLE, -1, np.int64), np.zeros(_TABLE, np.int64), None
     if _tally(budgets, sizes, most, -1, values, people) > most:
         least, greatest = _ends(budgets, sizes)
         bits = step_bits(int(least), int(greatest))
         values[:], people[:] = -1, 0
         _tally(budgets, sizes, most + 1, bits, values, people)
-        budgets = _floor(budgets, bits)
     used = np.flatnonzero(values >= 0)
     order = used[np.argsort(values[used])]
-    return values[order], people[order], budgets
-
-
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _floor_one(value, bits):  # type: ignore[no-untyped-def]
-    length = 0
-    rest = value
-    while rest >= 256:
-        rest >>= 8
-        length += 8
-    while rest > 0:
-        rest >>= 1
-        length += 1
-    drop = length - 1 - bits
-    return (value >> drop) << drop if drop > 0 else value
-
-
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _floor(budgets, bits):  # type: ignore[no-untyped-def]
-    result = np.empty_like(budgets)
-    for row in range(budgets.size):
-        result[row] = _floor_one(budgets[row], bits)
-    return result
+    return values[order], people[order], bits
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -71,7 +48,8 @@ def _tally(budgets, sizes, most, bits, values, people):  # type: ignore[no-untyp
             continue
         value = budgets[row]
         if bits >= 0:
-            value = _floor_one(value, bits)
+            drop = math.frexp(np.float64(value))[1] - 1 - bits  # budgets are below 2^53, so this is exact
+            value = (value >> drop) << drop if drop > 0 else value
         place = (np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(51)
         while values[place] != value:
             if values[place] < 0:

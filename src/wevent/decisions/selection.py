@@ -29,7 +29,7 @@ class Selection:
         squared_bias: (Σ n (1-p))², everybody who is lost standing in one cell.
         noise: 2 s²/θ².
         least: the least budget of anybody; if the threshold is not above it, nobody is sampled.
-        budgets: what each row is sampled by: its budget, rounded down if there were too many different ones.
+        budgets: what each row is sampled by, if anybody is: its budget, rounded down where too many are different.
     """
 
     threshold: int
@@ -60,22 +60,24 @@ def choose_threshold(
         The error is the least over all positive budgets, to floating-point accuracy.
         People with budget 0 count as lost.
     """
-    values, people, graded = _grades(budgets, sizes, has_numba() if fast is None else fast)
+    values, people, bits = _grades(budgets, sizes, has_numba() if fast is None else fast)
     positive = values > 0
     if not positive.any():
-        return Selection(0, 0.0, 0.0, math.inf, 0, graded)
+        return Selection(0, 0.0, 0.0, math.inf, 0, budgets)
     variance, squared_bias = _losses(values, people)
     noise = 2.0 * (sensitivity * NANO / values[positive]) ** 2
     lost = values.size - noise.size
     error = variance[lost:] + squared_bias[lost:] + noise
     best = int(np.argmin(error))
+    if bits is not None and lost + best > 0:  # somebody is sampled
+        budgets = floor_to_steps(budgets, bits)
     return Selection(
         int(values[lost + best]),
         float(variance[lost + best]),
         float(squared_bias[lost + best]),
         float(noise[best]),
         int(values[0]),
-        graded,
+        budgets,
     )
 
 
@@ -98,17 +100,20 @@ def _losses(values: Units, people: npt.NDArray[np.int64]) -> tuple[npt.NDArray[n
     return variance, bias * bias
 
 
-def _grades(budgets: Units, sizes: npt.NDArray[np.int64], fast: bool) -> tuple[Units, npt.NDArray[np.int64], Units]:
-    """Different budgets, how many people have each, and the budget each row is sampled by."""
+def _grades(
+    budgets: Units, sizes: npt.NDArray[np.int64], fast: bool
+) -> tuple[Units, npt.NDArray[np.int64], int | None]:
+    """Different budgets, how many people have each, and the bits they were rounded down to if there were too many."""
     if fast and budgets.size > 4 * MOST_GRADES:
         from wevent.decisions.fast import tally
 
         return tally(budgets, sizes, MOST_GRADES)
     values, people = _count(budgets, sizes)
-    if values.size > MOST_GRADES:
-        budgets = floor_to_steps(budgets, values)
-        values, people = _count(budgets, sizes)
-    return values, people, budgets
+    if values.size <= MOST_GRADES:
+        return values, people, None
+    positive = values[values > 0]
+    bits = step_bits(int(positive[0]), int(positive[-1]))
+    return *_count(floor_to_steps(budgets, bits), sizes), bits
 
 
 def _count(budgets: Units, sizes: npt.NDArray[np.int64]) -> tuple[Units, npt.NDArray[np.int64]]:
@@ -125,15 +130,13 @@ def step_bits(least: int, greatest: int) -> int:
     return max(0, (MOST_GRADES // octaves).bit_length() - 1)
 
 
-def floor_to_steps(budgets: Units, values: Units) -> Units:
-    """Round budgets down to logarithmic steps: whole numbers with few leading bits.
+def floor_to_steps(budgets: Units, bits: int) -> Units:
+    """Round budgets down to logarithmic steps: whole numbers with `bits` bits after the leading one.
 
     Guarantees:
-        Never above the budget, never below it by more than one part in 2^bits; at most 1024 different ones and 0.
+        Never above the budget, and never below it by more than one part in 2^bits.
+        With the bits of `step_bits` at most 1024 different positive ones.
     """
-    positive = values[values > 0]
-    bits = step_bits(int(positive[0]), int(positive[-1]))
-    length = np.frexp(budgets.astype(np.float64))[1]
-    length -= budgets < np.ldexp(0.5, length)  # a double may have rounded up to the next power of two
+    length = np.frexp(budgets.astype(np.float64))[1]  # exact, since budgets are below 2^53
     drop = np.maximum(length - 1 - bits, 0).astype(np.int64)
     return (budgets >> drop) << drop

@@ -78,6 +78,7 @@ class Publisher:
         self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
         self._counts = np.zeros(len(self.domain), np.int64)
         self._standard_error = np.full(len(self.domain), np.inf)
+        self._counts.flags.writeable = self._standard_error.flags.writeable = False
         self.trace: Trace | None = None
 
     def __repr__(self) -> str:
