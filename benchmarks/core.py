@@ -34,7 +34,10 @@ class EveryTenth(ChangeTrigger):
 
 
 def measure(
-    step: Callable[[Slot], object], people: int, slots: Sequence[int], prepare: Callable[[], None] | None = None
+    step: Callable[[Slot], object],
+    people: int,
+    slots: Sequence[int],
+    prepare: Callable[[], None] | None = None,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Seconds of each slot and of the floor beside it; what `prepare` does is not measured."""
     generator = np.random.default_rng(1)
@@ -86,7 +89,9 @@ def dynamic(people: int, slots: int, schedule: Any) -> dict[str, float]:
 def summary(taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], per_person: float) -> dict[str, float]:
     """The ratios of one case; late over early compares the last third of the stream with the first."""
     third = taken.size // 3
-    drift = (np.median(taken[-third:]) / np.median(floors[-third:])) / (np.median(taken[:third]) / np.median(floors[:third]))
+    drift = (np.median(taken[-third:]) / np.median(floors[-third:])) / (
+        np.median(taken[:third]) / np.median(floors[:third])
+    )
     return {
         "mean": taken.sum() / floors.sum(),
         "median": float(np.median(taken / floors)),
@@ -109,7 +114,10 @@ def main() -> None:
     }
     if has_numba():
         cases["fixed, numba"] = (lambda: fixed(people, slots, fast=True), "mean ≤ 0.8, worst ≤ 2.5")
-        cases["dpbd, numba"] = (lambda: dynamic(people, slots, DynamicDistribution()), "mean ≤ 25, bytes ≤ 512")
+        cases["dpbd, numba"] = (
+            lambda: dynamic(people, slots, DynamicDistribution()),
+            "mean ≤ 25, bytes ≤ 512",
+        )
         cases["dpba, numba"] = (lambda: dynamic(people, slots, DynamicAbsorption()), "mean ≤ 45, bytes ≤ 512")
     print(f"{people:,} people, {CELLS} cells, {slots} slots; cost of a slot / cost of one np.bincount over the cells")
     print(f"{'case':<14}{'mean':>9}{'median':>9}{'p99':>9}{'worst':>9}{'late/early':>12}{'bytes/user':>12}   aim")

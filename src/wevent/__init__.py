@@ -1,10 +1,10 @@
 """Private counts from endless event streams; each person chooses a budget and a window.
 
-    from wevent import Fixed, Register, Slot, pbd
+from wevent import Fixed, Register, Slot, pbd
 
-    register = Register.from_rows({"ann": Fixed(epsilon=0.6, window=120), "bob": Fixed(1.0, 40)})
-    publisher = pbd(register, cells=["north", "south"])
-    release = publisher.step(Slot(1, {"ann": "north", "bob": "south"}))
+register = Register.from_rows({"ann": Fixed(epsilon=0.6, window=120), "bob": Fixed(1.0, 40)})
+publisher = pbd(register, cells=["north", "south"])
+release = publisher.step(Slot(1, {"ann": "north", "bob": "south"}))
 """
 
 from wevent.cohorts.register import Register

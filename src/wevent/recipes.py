@@ -98,7 +98,9 @@ class CommonPublisher(Publisher):
 
     def _content(self, requirement: Requirement) -> None:
         if not isinstance(requirement, Fixed):
-            raise WrongKind(f"{self.mechanism.name} serves one fixed requirement for all; use dpbd or dpba for dynamic ones")
+            raise WrongKind(
+                f"{self.mechanism.name} serves one fixed requirement for all; use dpbd or dpba for dynamic ones"
+            )
         if requirement.units < self.common.units or requirement.window > self.common.window:
             raise InvalidRequirement(
                 f"{self.mechanism.name} serves everybody by epsilon={show(self.common.units)} over "

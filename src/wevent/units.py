@@ -56,9 +56,7 @@ def to_units(epsilon: float | int | str | Decimal) -> int:
         )
     units = int(written.quantize(Decimal("1e-9"), ROUND_FLOOR, EXACT).scaleb(9, EXACT))
     if units == 0:
-        raise InvalidRequirement(
-            f"epsilon must be at least one unit of 1e-9, got {written}", value=str(written)
-        )
+        raise InvalidRequirement(f"epsilon must be at least one unit of 1e-9, got {written}", value=str(written))
     return units
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from wevent.budgets import kernels
 from wevent.budgets.declarations import LevelTable
 from wevent.budgets.escapes import Escapes
-from wevent.errors import BudgetExceeded
+from wevent.errors import BudgetExceeded, NotCharged
 from wevent.settings import Rest
 from wevent.units import UNBOUNDED, Units, show, to_epsilon
 
@@ -87,7 +87,7 @@ class Crowd:
     def nbytes(self) -> int:
         """Bytes held."""
         rings = sum(getattr(self, name).nbytes for name in _RINGS)
-        return rings + sum(array.nbytes for array in self._row.values()) + self._escapes.nbytes
+        return int(rings + sum(array.nbytes for array in self._row.values()) + self._escapes.nbytes)
 
     def open_rows(self, levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """New rows of one person each, without a past."""
@@ -161,7 +161,17 @@ class Crowd:
         row, now = self._row, self._row["now"]
         drop = 0 if kind == "absorption" else 1
         kernels.propose(
-            levels, now, row["left"], row["share"], row["share_code"], row["flags"], drop, part_1, part_2, codes, special
+            levels,
+            now,
+            row["left"],
+            row["share"],
+            row["share_code"],
+            row["flags"],
+            drop,
+            part_1,
+            part_2,
+            codes,
+            special,
         )
         nullified = False
         if kind == "absorption":
@@ -194,7 +204,8 @@ class Crowd:
 
     def settle(self, published: bool) -> None:
         """Close the slot; part 2 was spent if `published`."""
-        assert self._charged is not None
+        if self._charged is None:
+            raise NotCharged(f"slot {self.slot} was not charged; charge it before settling it", slot=self.slot)
         spent, self._charged = self._charged, None
         fresh = published and bool(spent.any())
         if fresh:
@@ -279,7 +290,14 @@ class Crowd:
         """Levels and facts for the kernels."""
         table = self.table
         levels = np.stack(
-            [table.backward, table.backward_window, table.half, table.forward, table.forward_window, table.share]
+            [
+                table.backward,
+                table.backward_window,
+                table.half,
+                table.forward,
+                table.forward_window,
+                table.share,
+            ]
         )
         escape = np.iinfo(self._code).max
         facts = [self.span, escape, self._newest, self._publications, self._known, table.longest]
@@ -312,7 +330,16 @@ class Crowd:
             found = np.flatnonzero((self._published == t - self.span) & (self._published > 0))
             leaving = int(found[0]) if found.size else -1
             kernels.take_sums(
-                levels, facts, self._codes, *self._escapes.arrays, self._spent_2, self._sums, t, fresh, part_2, leaving
+                levels,
+                facts,
+                self._codes,
+                *self._escapes.arrays,
+                self._spent_2,
+                self._sums,
+                t,
+                fresh,
+                part_2,
+                leaving,
             )
 
     def _absorb(self, rest: Rest, part_2: Units) -> bool:

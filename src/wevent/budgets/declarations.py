@@ -185,7 +185,7 @@ class Declarations:
         level = self._past[slots % self.span][:, rows]
         level[0] = self.now[rows]
         active = age < self.table.forward_window[level]
-        before = [np.stack([history.totals(part, slot - 1)[rows] for slot in slots]) for part in (0, 1)]
+        before = [np.stack([history.totals(part, slot - 1)[rows] for slot in slots.tolist()]) for part in (0, 1)]
         since = [history.totals(part, history.slot - 1)[rows] - before[part] for part in (0, 1)]
         share = self.table.share[level]
         saved = (age + 1) * share - since[1]  # [Du25] Alg. 6: (t - b(τ))·a_τ

@@ -123,7 +123,9 @@ class History:
     def dominates(self, row: int, other: int) -> bool:
         """Whether `row` recorded at least as much as `other` in every remembered slot, all parts together."""
         mine, theirs = sum(self.spends(row)), sum(self.spends(other))
-        return bool(np.all(mine >= theirs)) and bool(self._known[row] >= self._known[other] or self._known[other] == LONG_AGO)
+        return bool(np.all(mine >= theirs)) and bool(
+            self._known[row] >= self._known[other] or self._known[other] == LONG_AGO
+        )
 
     def extend(self, span: int) -> None:
         """Remember `span` slots back from now on; what was forgotten already stays forgotten."""
@@ -134,7 +136,9 @@ class History:
         wider[:, slots % span, :] = self._totals[:, slots % self.span, :]
         oldest = self.slot - self.span + 1
         lost = self._born[: self.rows] < oldest
-        self._known[: self.rows] = np.where(lost, np.maximum(self._known[: self.rows], oldest), self._known[: self.rows])
+        self._known[: self.rows] = np.where(
+            lost, np.maximum(self._known[: self.rows], oldest), self._known[: self.rows]
+        )
         self._totals, self.span = wider, span
 
     def _reserve(self, rows: int) -> None:

@@ -30,6 +30,8 @@ Reference counting is off (`_nrt`): nothing is allocated here, and counting cost
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 
@@ -43,10 +45,14 @@ _FOREVER = np.int64(2**62)
 
 BACKWARD, BACKWARD_WINDOW, HALF, FORWARD, FORWARD_WINDOW, SHARE = range(6)
 SPAN, ESCAPE, NEWEST, PUBLICATIONS, KNOWN, LONGEST = range(6)
-AWAKE, IRREGULAR = 1, 2  # flags: proven not to rest until the next publication; spent more than a share in part 1
+AWAKE, IRREGULAR = (
+    1,
+    2,
+)  # flags: proven not to rest until the next publication; spent more than a share in part 1
 
-jit = numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy", _nrt=False)
-inlined = numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy", _nrt=False, forceinline=True)
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+jit: Any = numba.njit(**_OPTIONS)
+inlined: Any = numba.njit(**_OPTIONS, forceinline=True)
 
 
 @inlined
@@ -189,7 +195,21 @@ def find_news(levels, last, left, left_until, top, share, share_until, t, news):
 
 @jit
 def take_news(  # type: ignore[no-untyped-def]
-    levels, facts, past, last, left, left_until, after, after_until, known, top, share, share_code, share_until, t, news
+    levels,
+    facts,
+    past,
+    last,
+    left,
+    left_until,
+    after,
+    after_until,
+    known,
+    top,
+    share,
+    share_code,
+    share_until,
+    t,
+    news,
 ):
     """Take the closed slot t - 1 into the certificates of the marked rows; leaves those marked whose left expired."""
     for row in range(news.size):
@@ -201,9 +221,7 @@ def take_news(  # type: ignore[no-untyped-def]
             if left_until[row] >= t - 1:
                 _take(left, left_until, after, after_until, known, row, levels[HALF, level], until)
             value = levels[SHARE, level]
-            if share_until[row] >= t - 1 and (
-                value < share[row] or (value == share[row] and until > share_until[row])
-            ):
+            if share_until[row] >= t - 1 and (value < share[row] or (value == share[row] and until > share_until[row])):
                 share[row], share_code[row], share_until[row] = value, level, until
         if left_until[row] < t and known[row] > 0:
             left[row], left_until[row] = after[row, 0], after_until[row, 0]
@@ -225,7 +243,21 @@ def take_news(  # type: ignore[no-untyped-def]
 
 @jit
 def renew(  # type: ignore[no-untyped-def]
-    levels, facts, flat, published, spent_2, left, left_until, after, after_until, known, top, t, rows, ends, best
+    levels,
+    facts,
+    flat,
+    published,
+    spent_2,
+    left,
+    left_until,
+    after,
+    after_until,
+    known,
+    top,
+    t,
+    rows,
+    ends,
+    best,
 ):
     """Scan `rows` for the least left now and in the slots to come; `flat` is the ring `past` as one line.
 
@@ -328,7 +360,7 @@ def sum_up(levels, facts, codes, odd_rows, odd_values, odd_index, published, spe
 
 @jit
 def propose(levels, now, left, share, share_code, flags, drop, part_1, part_2, spent_codes, special):  # type: ignore[no-untyped-def]
-    """Least share and least left (shifted right by `drop`) with this slot's declaration; marks rows to look closer at."""
+    """Least share, and least left shifted right by `drop`, with this slot's declaration; marks rows to look at."""
     half, shares, budgets, windows = levels[HALF], levels[SHARE], levels[BACKWARD], levels[BACKWARD_WINDOW]
     for row in range(now.size):
         level = now[row]
@@ -354,7 +386,20 @@ def propose_saved(levels, now, saved, saved_code, saved_until, flags, t, own, pa
 
 @jit
 def cut_to_saved(  # type: ignore[no-untyped-def]
-    levels, facts, past, published, spent_2, now, saved, saved_code, saved_until, flags, t, own, part_2, special
+    levels,
+    facts,
+    past,
+    published,
+    spent_2,
+    now,
+    saved,
+    saved_code,
+    saved_until,
+    flags,
+    t,
+    own,
+    part_2,
+    special,
 ):
     """Scan the marked rows for the most saved; with `own`, rows that rest offer nothing."""
     for row in range(now.size):
@@ -452,9 +497,7 @@ def rooms(  # type: ignore[no-untyped-def]
         if level > 0:
             room = _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t)
             budget, window = levels[BACKWARD, level], levels[BACKWARD_WINDOW, level]
-            one, two = _spent(
-                levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window
-            )
+            one, two = _spent(levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window)
             if t - window + 1 < facts[KNOWN] and born[row] < facts[KNOWN]:
                 budget = one + two
             result[row] = max(min(room, levels[FORWARD, level], budget - one - two), np.int64(0))

@@ -106,7 +106,12 @@ class Ledger:
         if self._now is None:
             self.versions.prune(self.slot)
             self._now = Now(
-                self.history, self.versions, self.declarations, self.sizes > 0, self.last_slot, self._last_spend
+                self.history,
+                self.versions,
+                self.declarations,
+                self.sizes > 0,
+                self.last_slot,
+                self._last_spend,
             )
         return self._now
 
@@ -392,8 +397,7 @@ class Ledger:
 
     def _ask(self, row: int, requirement: Requirement) -> None:
         if row >= CROWD:
-            assert isinstance(requirement, Dynamic)
-            self._in_crowd(row).declare(row - CROWD, self.declarations.table.add(requirement))
+            self._in_crowd(row).declare(row - CROWD, int(self.levels([requirement])[0]))
         elif isinstance(requirement, Fixed):
             self.versions.begin(row, requirement.units, requirement.window, self.slot)
         else:

@@ -41,7 +41,7 @@ class Schedule(Protocol):
 
 
 def change_share(now: Now) -> Units:
-    """Part 1: the least live share, and what a backward requirement leaves of its half. [Du25] Alg. 3 l. 1, Alg. 5 l. 2-6."""
+    """Part 1: the least live share, and what a backward requirement leaves of its half. [Du25] Alg. 3, Alg. 5."""
     if now.backward_left is None:
         return now.share
     return np.minimum(now.share, now.backward_left[0])
@@ -120,7 +120,8 @@ class DynamicAbsorption:
         offer = np.minimum(fixed.part_2, np.minimum(now.most_saved, now.forward_left))
         if now.backward_left is not None:
             offer = np.minimum(offer, now.backward_left[1])
-        return Proposal(fixed.part_1, offer, fixed.resting | (now.least_saved <= 0))
+        resting = now.least_saved <= 0
+        return Proposal(fixed.part_1, offer, resting if fixed.resting is None else fixed.resting | resting)
 
 
 class Uniform:

@@ -38,7 +38,9 @@ class Versions:
 
     def begin(self, rows: npt.ArrayLike, epsilon: npt.ArrayLike, window: npt.ArrayLike, slot: int) -> None:
         """Put versions into force from `slot` on."""
-        given = np.broadcast_arrays(*(np.atleast_1d(np.asarray(x, np.int64)) for x in (rows, epsilon, window, slot, IN_FORCE)))
+        given = np.broadcast_arrays(
+            *(np.atleast_1d(np.asarray(x, np.int64)) for x in (rows, epsilon, window, slot, IN_FORCE))
+        )
         self._table = np.concatenate([self._table, np.stack(given)], axis=1)
         self._derive()
 

@@ -60,9 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     run.add_argument("--mechanism", choices=list(RECIPES), default="pbd", help="which recipe publishes")
-    run.add_argument(
-        "--slots", type=_whole(1, MOST_SLOTS), default=96, help="how many to publish, 96 to a day"
-    )
+    run.add_argument("--slots", type=_whole(1, MOST_SLOTS), default=96, help="how many to publish, 96 to a day")
     run.add_argument(
         "--people", type=_whole(LEAST_PEOPLE, MOST_PEOPLE), default=2_000, help="how many live in the city"
     )

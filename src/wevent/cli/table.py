@@ -34,9 +34,7 @@ class Table:
         districts = "".join(f"{name:>10}" for name in _SHOWN)
         self._say(title)
         self._say()
-        self._say(
-            f"{'slot':>5}  {'time':5}  {'decision':9}  {'threshold':>9}  {'std.error':>9}{districts}", _BOLD
-        )
+        self._say(f"{'slot':>5}  {'time':5}  {'decision':9}  {'threshold':>9}  {'std.error':>9}{districts}", _BOLD)
 
     def line(self, release: Release) -> None:
         """One slot, as the public sees it."""
@@ -61,14 +59,10 @@ class Table:
         self._say("decisions      " + ", ".join(f"{decisions.get(kind, 0)} {kind}" for kind in Decision))
         told = ("joined", "left", "returned", "changed")
         self._say("people         " + ", ".join(f"{events.get(event, 0)} {event}" for event in told))
-        self._say(
-            f"error          {'mean squared':>12}  {'mean absolute':>13}   of a district's count", _BOLD
-        )
+        self._say(f"error          {'mean squared':>12}  {'mean absolute':>13}   of a district's count", _BOLD)
         for name, score in scores.items():
             self._say(f"  {name:12} {score.squared:>12,.1f}  {score.absolute:>13,.1f}")
-        self._say(
-            "               (known only because the city is simulated: a real stream never shows its truth)"
-        )
+        self._say("               (known only because the city is simulated: a real stream never shows its truth)")
         verdict = "every promise was kept" if worst <= 1 else "A PROMISE WAS BROKEN"
         ratio = math.ceil(1000 * worst) / 1000  # up, so that no ratio above 1 is ever shown as 1.000
         self._say(f"worst window   spent / allowed = {ratio:.3f} over {windows:,} windows: {verdict}", _BOLD)

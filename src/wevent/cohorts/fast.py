@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 
 from wevent.cohorts.counting import Cells, Counts
+
+jit: Any = numba.njit(cache=True, nogil=True)
 
 
 def count_cells(cells: Cells, domain: int) -> Counts | None:
@@ -16,7 +20,7 @@ def count_cells(cells: Cells, domain: int) -> Counts | None:
     return counts.reshape(4, domain + 1).sum(axis=0)[1:]
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _count(cells, domain, counts):  # type: ignore[no-untyped-def]
     """Four sub-histograms, so that neighbours who share a cell do not wait for each other."""
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
@@ -35,8 +39,8 @@ def _count(cells, domain, counts):  # type: ignore[no-untyped-def]
         counts[c + two * width] += 1
         counts[d + three * width] += 1
     for k in range(4 * whole, cells.size):
-        a = np.uint64(np.int64(cells[k]) + 1)
-        if a > limit:
+        last = np.uint64(np.int64(cells[k]) + 1)
+        if last > limit:
             return False
-        counts[a] += 1
+        counts[last] += 1
     return True

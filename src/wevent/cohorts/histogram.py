@@ -136,7 +136,12 @@ class Reader:
             self._count = count_fast
 
     def read(
-        self, slot: Slot, register: Register, rows: Rows, groups: Mapping[Hashable, int], sizes: npt.NDArray[np.int64]
+        self,
+        slot: Slot,
+        register: Register,
+        rows: Rows,
+        groups: Mapping[Hashable, int],
+        sizes: npt.NDArray[np.int64],
     ) -> Tally:
         """Check one slot and make it countable; `rows` holds the ledger row of each position."""
         if slot.counts is not None:
@@ -168,15 +173,14 @@ class Reader:
             )
         if vacant and (cells[rows < 0] != -1).any():
             raise UnknownUser(
-                f"slot {slot.number} has somebody who has left; use -1 there. Nothing was spent.", slot=slot.number
+                f"slot {slot.number} has somebody who has left; use -1 there. Nothing was spent.",
+                slot=slot.number,
             )
         if cells.dtype == np.uint64:
             cells = np.where(cells > len(self._domain), len(self._domain), cells).astype(np.int64)
         return cells
 
-    def _listed(
-        self, slot: Slot, places: Mapping[Hashable, Any], register: Register, rows: Rows
-    ) -> tuple[Rows, Cells]:
+    def _listed(self, slot: Slot, places: Mapping[Hashable, Any], register: Register, rows: Rows) -> tuple[Rows, Cells]:
         positions = register.positions(places.keys(), slot.number)
         cells = np.full((len(places), self._contributions), -1, np.int64)
         for line, given in enumerate(places.values()):

@@ -73,7 +73,9 @@ class Register:
         """
         units, windows = to_units_array(epsilon), np.asarray(window).ravel()
         if units.size != windows.size:
-            raise WrongShape(f"epsilon has {units.size} elements and window has {windows.size}; give one of each per user")
+            raise WrongShape(
+                f"epsilon has {units.size} elements and window has {windows.size}; give one of each per user"
+            )
         if windows.dtype.kind not in "iuf":
             raise InvalidRequirement(f"window must be an array of whole numbers, got dtype {windows.dtype}")
         lengths, which = np.unique(windows, return_inverse=True)
@@ -82,7 +84,8 @@ class Register:
         pairs = units * len(lengths) + which
         different, choice = np.unique(pairs, return_inverse=True)
         table: list[Requirement] = [
-            Fixed(f"{unit}e-9", int(lengths[k])) for unit, k in zip(different // len(lengths), different % len(lengths), strict=True)
+            Fixed(f"{unit}e-9", int(lengths[k]))
+            for unit, k in zip(different // len(lengths), different % len(lengths), strict=True)
         ]
         return cls.from_levels(table, choice, users=users)
 
@@ -159,10 +162,12 @@ class Register:
         if users is None:
             self._users = range(rows.size)
         else:
-            self._users = users.tolist() if isinstance(users, np.ndarray) else list(users)
+            self._users = np.asarray(users).tolist() if hasattr(users, "dtype") else list(users)
             self._position = {user: place for place, user in enumerate(self._users)}
             if len(self._position) != rows.size:
-                raise AlreadyRegistered("the list of users names somebody twice, or is not as long as their requirements")
+                raise AlreadyRegistered(
+                    "the list of users names somebody twice, or is not as long as their requirements"
+                )
         self._rows = rows
         self.changes += 1
 

@@ -66,7 +66,9 @@ class Dynamic:
     forward: Over
     backward: Over
 
-    def __init__(self, forward: Over | tuple[Number, int], backward: Over | tuple[Number, int] = (MAX_EPSILON, 1)) -> None:
+    def __init__(
+        self, forward: Over | tuple[Number, int], backward: Over | tuple[Number, int] = (MAX_EPSILON, 1)
+    ) -> None:
         object.__setattr__(self, "forward", _over(forward))
         object.__setattr__(self, "backward", _over(backward))
         _check_share(self.forward)
@@ -89,7 +91,9 @@ class Levels:
     windows: Mapping[str, int]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "budgets", MappingProxyType({k: to_epsilon(to_units(v)) for k, v in self.budgets.items()}))
+        object.__setattr__(
+            self, "budgets", MappingProxyType({k: to_epsilon(to_units(v)) for k, v in self.budgets.items()})
+        )
         object.__setattr__(self, "windows", MappingProxyType({k: to_window(v) for k, v in self.windows.items()}))
         if not self.budgets or not self.windows:
             raise InvalidRequirement("levels need at least one named budget and one named window")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
@@ -10,6 +11,8 @@ import numpy.typing as npt
 
 from wevent.decisions.selection import step_bits
 from wevent.units import Units
+
+jit: Any = numba.njit(cache=True, nogil=True)
 
 _TABLE = 8192
 """Places of the hash table, 2^13: the hash keeps that many bits."""
@@ -28,7 +31,7 @@ def tally(budgets: Units, sizes: npt.NDArray[np.int64], most: int) -> tuple[Unit
     return values[order], people[order], bits
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _ends(budgets, sizes):  # type: ignore[no-untyped-def]
     """Least and greatest positive budget."""
     least, greatest = np.int64(2**62), np.int64(1)
@@ -38,7 +41,7 @@ def _ends(budgets, sizes):  # type: ignore[no-untyped-def]
     return least, greatest
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _tally(budgets, sizes, most, bits, values, people):  # type: ignore[no-untyped-def]
     """Open hashing; returns how many different budgets there are, and stops once they are more than `most`."""
     used = 0

@@ -63,9 +63,7 @@ def keep_people(tally: Tally, selection: Selection, sizes: npt.NDArray[np.int64]
     return total - (counts - kept).sum(axis=0)
 
 
-def sample(
-    tally: Tally, selection: Selection, sizes: npt.NDArray[np.int64], sensitivity: int, noise: Noise
-) -> Counts:
+def sample(tally: Tally, selection: Selection, sizes: npt.NDArray[np.int64], sensitivity: int, noise: Noise) -> Counts:
     """The published counts: kept people plus discrete Laplace noise of scale s/θ in every cell (axes: cell).
 
     Guarantees:

@@ -139,4 +139,4 @@ def floor_to_steps(budgets: Units, bits: int) -> Units:
     """
     length = np.frexp(budgets.astype(np.float64))[1]  # exact, since budgets are below 2^53
     drop = np.maximum(length - 1 - bits, 0).astype(np.int64)
-    return (budgets >> drop) << drop
+    return np.left_shift(np.right_shift(budgets, drop), drop)

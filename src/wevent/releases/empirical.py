@@ -74,9 +74,7 @@ def lower_bound(run: Run, runs: int, confidence: float = 0.999) -> EmpiricalLoss
     return compare(*seen, confidence)
 
 
-def compare(
-    first: Sequence[Hashable], second: Sequence[Hashable], confidence: float = 0.999
-) -> EmpiricalLoss:
+def compare(first: Sequence[Hashable], second: Sequence[Hashable], confidence: float = 0.999) -> EmpiricalLoss:
     """As `lower_bound`, from outputs on stream 0 and on stream 1 that were collected before.
 
     Guarantees:

@@ -169,7 +169,12 @@ class Publisher:
         error = standard_error(counts, selection, s)
         counts.flags.writeable = error.flags.writeable = False
         return Release(
-            offer.slot, counts, Decision.PUBLISHED, selection.threshold / 1e9, error, expected_error(selection)
+            offer.slot,
+            counts,
+            Decision.PUBLISHED,
+            selection.threshold / 1e9,
+            error,
+            expected_error(selection),
         )
 
     def _repeat(self, slot: int, decision: Decision, selection: Selection | None) -> Release:
