@@ -127,7 +127,8 @@ def test_wrong_arrays() -> None:
         Register.from_arrays([1, 2], [3])
     windows: list[Any] = [[3, 0], [3, 2.5], ["3", "2"], [3, np.nan], [3, 2**20 + 1]]
     asked: list[tuple[list[float], Any]] = [([1.0, 2.0], window) for window in windows]
-    for epsilon, window in (*asked, ([1, 200], [3, 3]), ([1e-9], [1])):
+    asked += [([1, 200], [3, 3]), ([1e-9], [1])]
+    for epsilon, window in asked:
         with pytest.raises(InvalidRequirement):
             Register.from_arrays(epsilon, window)
     pair: Any = (1, 2)

@@ -54,8 +54,10 @@ def test_probabilities_at_the_ends() -> None:
 # Who is kept
 
 
-def selection_of(budgets: list[int], threshold: int) -> Selection:
-    return Selection(threshold, 0.0, 0.0, 0.0, np.array(budgets))
+def selection_of(budgets: list[int], threshold: int, least: int | None = None) -> Selection:
+    """A threshold, and the least budget of anybody if that is not the least of all rows."""
+    least = min(budgets) if least is None else least
+    return Selection(threshold, 0.0, 0.0, 0.0, least=least, budgets=np.array(budgets))
 
 
 def tally_of(cells: Whole, rows: Whole, domain: int, fast: bool = False, many: int = 1) -> Tally:
@@ -177,7 +179,7 @@ def test_rows_of_nobody_are_not_sampled() -> None:
     """A row without members has no say, however little it offers."""
     noise = Recorded()
     tally = tally_of(np.array([0, 1, 1]), np.array([1, 1, 1]), 2)
-    kept = keep_people(tally, selection_of([0, ONE], ONE), np.array([0, 3]), noise)
+    kept = keep_people(tally, selection_of([0, ONE], ONE, least=ONE), np.array([0, 3]), noise)
     assert kept.tolist() == [1, 2]
     assert noise.asked == []
 

@@ -1,4 +1,4 @@
-"""The counting of `cohorts.counting`, compiled by numba (extra `fast`)."""
+"""Counting people per cell and per group of rows, compiled by numba (extra `fast`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from wevent.cohorts.counting import Cells, Counts
+from wevent.cohorts.index import Rows
 
 jit: Any = numba.njit(cache=True, nogil=True)
 
@@ -18,6 +19,21 @@ def count_cells(cells: Cells, domain: int) -> Counts | None:
     if not _count(cells, domain, counts):
         return None
     return counts.reshape(4, domain + 1).sum(axis=0)[1:]
+
+
+def count_groups(rows: Rows, cells: Cells, group: Rows, groups: int, domain: int) -> Counts:
+    """People of the rows with `group` >= 0, one cell each and all in range (axes: group, cell)."""
+    counts = np.zeros((groups, domain), np.int64)
+    _count_groups(rows, cells, group, counts)
+    return counts
+
+
+@jit
+def _count_groups(rows, cells, group, counts):  # type: ignore[no-untyped-def]
+    for person in range(rows.size):
+        row, cell = rows[person], cells[person]
+        if row >= 0 and cell >= 0 and group[row] >= 0:
+            counts[group[row], cell] += 1
 
 
 @jit
@@ -38,8 +54,8 @@ def _count(cells, domain, counts):  # type: ignore[no-untyped-def]
         counts[b + width] += 1
         counts[c + two * width] += 1
         counts[d + three * width] += 1
-    for k in range(4 * whole, cells.size):
-        last = np.uint64(np.int64(cells[k]) + 1)
+    for rest in range(4 * whole, cells.size):
+        last = np.uint64(np.int64(cells[rest]) + 1)
         if last > limit:
             return False
         counts[last] += 1

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.cohorts.counting import Cells, Counts, count_cells
+from wevent.cohorts.index import RowIndex, Rows
 from wevent.cohorts.register import Register
 from wevent.errors import InvalidSetting, TooManyCells, UnknownCell, UnknownUser, WrongShape
 from wevent.events.slot import Slot
 from wevent.settings import has_numba
-
-Rows = npt.NDArray[np.int64]
 
 
 class Domain:
@@ -65,8 +64,18 @@ class Tally(Protocol):
 class PersonTally:
     """Counts of people given one by one: rows and cells of equal shape, cell -1 for absent."""
 
-    def __init__(self, rows: Rows, cells: Cells, extra: Mapping[int, Counts], total: Counts) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        cells: Cells,
+        extra: Mapping[int, Counts],
+        total: Counts,
+        index: RowIndex | None = None,
+        fast: bool = False,
+    ) -> None:
         self._rows, self._cells, self._extra = rows, cells, extra
+        self._index = index or RowIndex(rows)
+        self._fast = fast
         self._total = total + sum(extra.values())
 
     def total(self) -> Counts:
@@ -76,8 +85,13 @@ class PersonTally:
     def by_group(self, group: Rows, groups: int) -> Counts:
         """People of chosen rows."""
         domain = self._total.size
-        which, cells = self._people(group)
-        counts = np.bincount(which * domain + cells, minlength=groups * domain).reshape(groups, domain)
+        if self._fast and self._cells.ndim == 1:
+            from wevent.cohorts.fast import count_groups
+
+            counts = count_groups(self._rows, self._cells, group, groups, domain)
+        else:
+            which, cells = self._people(group)
+            counts = np.bincount(which * domain + cells, minlength=groups * domain).reshape(groups, domain)
         for row, extra in self._extra.items():
             if group[row] >= 0:
                 counts[group[row]] += extra
@@ -90,12 +104,12 @@ class PersonTally:
         return self._people(group)
 
     def _people(self, group: Rows) -> tuple[Rows, Rows]:
-        chosen = np.append(group, -1)  # rows of -1, where the owner has left, find the last element
-        which = chosen[self._rows]
-        if self._cells.ndim == 2:
-            which = np.broadcast_to(which[:, None], self._cells.shape)
-        there = (which >= 0) & (self._cells >= 0)
-        return which[there], self._cells[there].astype(np.int64)
+        positions, which = self._index.people(group)
+        cells = self._cells[positions]
+        if cells.ndim == 2:
+            which = np.broadcast_to(which[:, None], cells.shape)
+        there = cells >= 0
+        return which[there], cells[there].astype(np.int64)
 
 
 class RowTally:
@@ -129,8 +143,10 @@ class Reader:
 
     def __init__(self, domain: Domain, contributions: int, *, fast: bool | None = None) -> None:
         self._domain, self._contributions = domain, contributions
+        self._index: RowIndex | None = None
         self._count = count_cells
-        if has_numba() if fast is None else fast:
+        self._fast = has_numba() if fast is None else fast
+        if self._fast:
             from wevent.cohorts.fast import count_cells as count_fast
 
             self._count = count_fast
@@ -152,12 +168,20 @@ class Reader:
             return PersonTally(nobody, nobody, extra, np.zeros(len(self._domain), np.int64))
         if isinstance(slot.places, Mapping):
             rows, cells = self._listed(slot, slot.places, register, rows)
+            index = RowIndex(rows)
         else:
+            index = self._indexed(rows)
             cells = self._aligned(slot, np.asarray(slot.places), rows, register.vacant)
         total = self._count(cells.ravel(), len(self._domain))
         if total is None:
             raise _unknown_cell(slot, len(self._domain))
-        return PersonTally(rows, cells, extra, total)
+        return PersonTally(rows, cells, extra, total, index, self._fast)
+
+    def _indexed(self, rows: Rows) -> RowIndex:
+        """The index of these rows, kept while they stay the same."""
+        if self._index is None or self._index.rows is not rows:
+            self._index = RowIndex(rows)
+        return self._index
 
     def _aligned(self, slot: Slot, cells: npt.NDArray[Any], rows: Rows, vacant: bool) -> Cells:
         shapes = [(rows.size,)] if self._contributions == 1 else [(rows.size,), (rows.size, self._contributions)]

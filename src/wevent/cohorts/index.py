@@ -1,0 +1,44 @@
+"""Who is in a row: the row of each position comes in, the positions of chosen rows go out."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.int64]
+
+_FEW_ROWS = 2**15
+"""Up to this many rows, sorting positions by row is one pass over the bytes of a short number."""
+
+
+class RowIndex:
+    """Positions sorted by row, built when it is first asked for.
+
+    Guarantees:
+        `people(group)` finds exactly the positions whose row has a group, each with that group.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._sorted: tuple[Rows, Rows] | None = None
+
+    def people(self, group: Rows) -> tuple[Rows, Rows]:
+        """Positions in rows with `group` >= 0, and their groups (axes of `group`: row; of the results: person)."""
+        if group.size > _FEW_ROWS:
+            which = np.append(group, -1)[self.rows]  # rows of -1, where the owner has left, find the last element
+            found = np.flatnonzero(which >= 0)
+            return found, which[found]
+        if self._sorted is None:
+            self._sorted = self._sort(group.size)
+        order, start = self._sorted
+        chosen = np.flatnonzero(group >= 0)
+        pieces = [order[start[row] : start[row + 1]] for row in chosen.tolist()]
+        if not pieces:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.concatenate(pieces), np.repeat(group[chosen], [piece.size for piece in pieces])
+
+    def _sort(self, many: int) -> tuple[Rows, Rows]:
+        there = np.flatnonzero(self.rows >= 0)
+        order = there[np.argsort(self.rows[there].astype(np.int16), kind="stable")]
+        sizes = np.bincount(self.rows[there], minlength=many)
+        return order, np.concatenate([[0], np.cumsum(sizes)])
