@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tests.oracle import DynamicReq, FixedReq, OracleUser
 from wevent.budgets.feasibility import DynamicPromise, FixedPromise, Promise
-from wevent.budgets.ledger import Ledger, Offer
+from wevent.budgets.ledger import CROWD, Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.schedules import Schedule
 from wevent.cohorts.counting import Counts
@@ -293,11 +293,14 @@ def expected_offers(pair: Pair, views: Mapping[Hashable, View]) -> dict[Hashable
 def sound(members: Membership) -> None:
     """Rows, members and free rows fit together: nobody sits in a freed row, every size is its head count."""
     ledger, rows = members.ledger, members.rows()
-    assert len(set(ledger._free)) == len(ledger._free)
+    free = list(ledger._free)
+    if ledger.crowd is not None:
+        free += [CROWD + row for row in ledger.crowd._free]
+    assert len(set(free)) == len(free)
+    assert not any(ledger.size(row) for row in free)
+    assert all(away.row not in free for away in members._away.values())
     grouped = list(members.groups.values())
     heads = np.bincount(rows[rows >= 0], minlength=ledger.rows)
     sizes = ledger.all_sizes
     single = np.setdiff1d(np.arange(ledger.rows), grouped)
     assert (heads[single] == sizes[single]).all()
-    assert not (sizes[ledger._free] > 0).any()
-    assert all(away.row not in ledger._free for away in members._away.values())

@@ -76,7 +76,7 @@ def drawn(text: str) -> list[tuple[int, str, str]]:
     return [(len(indent) // 4, word, other) for indent, word, other in DRAWN.findall(text)]
 
 
-def built(kind: type, depth: int = 0) -> list[tuple[int, str, str]]:
+def built(kind: type[Exception], depth: int = 0) -> list[tuple[int, str, str]]:
     """The same from the classes, in the order in which they are defined."""
     other = next((base.__name__ for base in kind.__bases__[1:]), "")
     tree = [(depth, kind.__name__, other)]

@@ -7,7 +7,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wevent
@@ -75,6 +75,7 @@ def test_bars() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(200, 10**9), st.integers(1, 50)), min_size=1, max_size=8))
+@settings(deadline=None)
 def test_the_strictest(asked: list[tuple[int, int]]) -> None:
     """The least budget over the longest window that anybody asks for, groups included."""
     register = Register.from_rows({k: fixed(*ask) for k, ask in enumerate(asked[1:])})

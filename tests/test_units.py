@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wevent.cohorts.requirement import Fixed
@@ -44,6 +44,7 @@ def exactly(written: str) -> int:
 
 
 @given(tricky)
+@settings(deadline=None)
 def test_floats_are_read_by_their_digits(epsilon: float) -> None:
     """A float is the shortest decimal that means it, rounded down: 0.3 and 0.1 + 0.2 are 300000000 units."""
     written = repr(epsilon)
@@ -52,6 +53,7 @@ def test_floats_are_read_by_their_digits(epsilon: float) -> None:
 
 
 @given(st.lists(tricky, min_size=1, max_size=30))
+@settings(deadline=None)
 def test_arrays_are_read_like_single_budgets(budgets: list[float]) -> None:
     """`to_units_array` gives for every element what `to_units` gives."""
     budgets = [epsilon for epsilon in budgets if exactly(repr(epsilon)) >= 1]
@@ -60,6 +62,7 @@ def test_arrays_are_read_like_single_budgets(budgets: list[float]) -> None:
 
 
 @given(st.lists(st.floats(2**-20, 100, width=32), min_size=1, max_size=20))
+@settings(deadline=None)
 def test_single_precision_is_read_as_what_it_is(budgets: list[float]) -> None:
     """An array of float32 holds the doubles that its elements are."""
     given_ = np.array(budgets, np.float32)
@@ -73,6 +76,7 @@ def test_whole_arrays() -> None:
 
 
 @given(st.decimals(min_value=Decimal("1e-9"), max_value=100, allow_nan=False, allow_infinity=False))
+@settings(deadline=None)
 def test_never_above_what_was_written(epsilon: Decimal) -> None:
     """Units times 1e-9 is at most the decimal, and less than one unit below it, with any number of digits."""
     units = to_units(epsilon)
@@ -186,6 +190,7 @@ def test_wrong_windows_are_refused(window: Any) -> None:
 
 
 @given(st.integers(1, MAX_EPSILON * NANO))
+@settings(deadline=None)
 def test_there_and_back(units: int) -> None:
     """Units to epsilon and back is exact, as decimal, as fraction and as text for people."""
     assert to_units(to_epsilon(units)) == units

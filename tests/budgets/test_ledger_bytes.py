@@ -80,9 +80,7 @@ def test_the_copy_goes_on_like_the_original(schedule: Schedule, fast: bool, data
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @given(data=st.binary(min_size=20, max_size=80), moment=st.integers(0, 10))
 @settings(max_examples=40, deadline=None)
-def test_what_was_charged_and_not_settled_is_lost(
-    schedule: Schedule, fast: bool, data: bytes, moment: int
-) -> None:
+def test_what_was_charged_and_not_settled_is_lost(schedule: Schedule, fast: bool, data: bytes, moment: int) -> None:
     """Stored between charge and settlement, the copy stands where the original does after losing the slot."""
     tape = Tape(data)
     pair = Pair(schedule, {USERS[0]: dynamic((999, 4), (700, 3)), USERS[1]: fixed(500, 3)}, fast=fast)

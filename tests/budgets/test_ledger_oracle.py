@@ -65,7 +65,10 @@ def play(pair: Pair, tape: Tape, *, alone: bool, flips: bool) -> None:
             else:
                 assert view.room <= room
                 assert view.part_1 <= view.oracle.part_1(pair.slot)
-                assert view.part_2 <= wanted[user][1] or user in merged
+                # A cohort that takes somebody in spent as much in all, not in part 2; and rests are paid for by
+                # those who are remembered. Both change the pace, neither changes the room.
+                pace = user in merged or (pair.absorbs and (merged or pair.horizon < 64))
+                assert view.part_2 <= wanted[user][1] or pace
             assert view.part_1 + view.part_2 <= view.room
         pair.close(offer, tape.one_of(ENDINGS))
     assert all(oracle.violations() == [] for oracle in pair.oracles.values())
@@ -97,9 +100,7 @@ def shared(schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data:
 @served
 @given(data=tapes)
 @settings(max_examples=100, deadline=None)
-def test_alone_in_a_row_the_ledger_is_the_oracle(
-    schedule: type[Schedule], rest: Rest, fast: bool, data: bytes
-) -> None:
+def test_alone_in_a_row_the_ledger_is_the_oracle(schedule: type[Schedule], rest: Rest, fast: bool, data: bytes) -> None:
     """Room, parts, rests and borders equal the oracle's through joins, leaves, returns, changes and flips."""
     alone(schedule, rest, fast, data)
 
@@ -116,9 +117,9 @@ def test_forgetting_closed_windows_changes_nothing(schedule: type[Schedule], fas
 
 @fast
 @served
-@pytest.mark.parametrize("horizon", [1, 7])
+@pytest.mark.parametrize("horizon", [1, 7, 64])
 @given(data=tapes)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_in_shared_rows_the_ledger_is_never_more_generous(
     schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data: bytes
 ) -> None:
@@ -142,11 +143,9 @@ def test_alone_in_a_row_thoroughly(schedule: type[Schedule], rest: Rest, fast: b
 @pytest.mark.slow
 @fast
 @served
-@pytest.mark.parametrize("horizon", [1, 7])
+@pytest.mark.parametrize("horizon", [1, 7, 64])
 @given(data=st.binary(min_size=100, max_size=250))
 @settings(max_examples=500, deadline=None)
-def test_in_shared_rows_thoroughly(
-    schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data: bytes
-) -> None:
+def test_in_shared_rows_thoroughly(schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data: bytes) -> None:
     """The same as above on many more and longer histories."""
     shared(schedule, rest, horizon, fast, data)

@@ -147,6 +147,22 @@ def test_a_row_is_freed_once(fast: bool) -> None:
     run(pair, 3, publish=True)
 
 
+@fast
+def test_a_row_left_for_a_fixed_requirement_is_freed_once(fast: bool) -> None:
+    """Leave with a dynamic requirement, return with a fixed one: no two later users ever get the same row."""
+    moving = dynamic((ONE, 3))
+    pair = Pair(DynamicDistribution(), {"user-0": moving, "user-1": moving}, horizon=4, fast=fast)
+    run(pair, 2)
+    pair.leave("user-1")
+    run(pair, 1)
+    pair.ask("user-1", A)
+    run(pair, 9)
+    for user in ("user-2", "user-3", "user-4"):
+        pair.ask(user, moving)
+    assert len(set(pair.members.rows().tolist())) == 5
+    run(pair, 3, publish=True)
+
+
 @pytest.mark.parametrize("afterwards", ["change", "leave and return"])
 def test_a_merge_is_not_undone_by_a_refused_slot(afterwards: str) -> None:
     """Merged at the beginning of a slot that was then refused, a returned user keeps the cohort's past."""
@@ -219,6 +235,32 @@ def test_a_window_into_forgotten_slots_leaves_no_room(asked: Requirement, fast: 
         assert slot != 14 or room_of(pair, "user-0") > 0
         run(pair, 1, publish=True)
     assert pair.oracles["user-0"].violations() == []
+
+
+@fast
+@pytest.mark.parametrize("asked", [fixed(ONE, 6), dynamic((ONE, 1), (ONE, 6))])
+@pytest.mark.parametrize("through", ["alone", "a cohort", "a change"])
+def test_who_was_forgotten_gets_no_fresh_budget(asked: Requirement, through: str, fast: bool) -> None:
+    """Forgotten after short windows, back with a long one: it reaches the old spends, so there is no room yet."""
+    pair = Pair(DynamicDistribution(), {"user-0": fixed(ONE, 1), "user-1": fixed(2, 1)}, horizon=1, fast=fast)
+    run(pair, 3, publish=True)
+    pair.leave("user-0")
+    run(pair, 2)
+    assert not pair.members._away  # forgotten: slot 3 is out of every window so far
+    if through == "a cohort":
+        pair.ask("user-2", asked)
+        run(pair, 1, publish=True)
+    if through == "a change":
+        pair.ask("user-0", fixed(2, 1))
+        run(pair, 1)
+    pair.ask("user-0", asked)
+    for _ in range(8):
+        oracle = pair.oracles["user-0"].room(pair.slot)
+        assert oracle is not None
+        assert room_of(pair, "user-0") <= oracle
+        run(pair, 1, publish=True)
+    assert pair.oracles["user-0"].violations() == []
+    assert pair.oracles["user-0"].worst() > 0
 
 
 @fast

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import FAST
 
@@ -30,6 +30,7 @@ def counter(fast: bool) -> Callable[[Cells, int], Counts | None]:
 @fast
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
+@settings(deadline=None)
 def test_counts_or_refuses(kind: Any, fast: bool, data: st.DataObject) -> None:
     """The histogram if every element is from -1 to domain - 1, None otherwise, in every width of integer."""
     ends = np.iinfo(kind)

@@ -70,6 +70,7 @@ def test_four_forms_one_tally(fast: bool, data: st.DataObject) -> None:
 
 @fast
 @given(cells=st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=8))
+@settings(deadline=None)
 def test_several_cells_per_user(fast: bool, cells: list[tuple[int, int]]) -> None:
     """Where two cells are declared, arrays of two columns, tuples, and pairs agree; one cell is fine too."""
     register, rows, sizes = people(len(cells), 1)

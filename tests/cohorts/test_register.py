@@ -29,8 +29,7 @@ def cohorts(register: Register) -> set[tuple[Requirement, frozenset[Hashable], i
     for user, row in zip(register.users, rows, strict=True):
         members[row].add(user)
     return {
-        (register.table[register.asks[row]], frozenset(who), int(register.sizes[row]))
-        for row, who in members.items()
+        (register.table[register.asks[row]], frozenset(who), int(register.sizes[row])) for row, who in members.items()
     }
 
 
@@ -38,6 +37,7 @@ budgets = st.sampled_from([0.1 + 0.2, 0.3, 0.5, 1e-6, 1 / 3, 2, 99.999999999, 0.
 
 
 @given(st.lists(st.tuples(budgets, st.integers(1, 5)), min_size=1, max_size=30))
+@settings(deadline=None)
 def test_arrays_and_rows_give_the_same_cohorts(asked: list[tuple[float, int]]) -> None:
     """`from_arrays` puts the same people together, by the same requirements, as `from_rows`."""
     users = [f"user-{k}" for k in range(len(asked))]
@@ -53,6 +53,7 @@ def test_arrays_and_rows_give_the_same_cohorts(asked: list[tuple[float, int]]) -
 
 
 @given(st.lists(st.integers(0, 3), max_size=20))
+@settings(deadline=None)
 def test_levels_give_the_same_cohorts(choice: list[int]) -> None:
     """A table with equal entries, fixed and dynamic, is as good as single requirements."""
     table: list[Requirement] = [A, dynamic((ONE, 2)), B, fixed(ONE, 3)]
@@ -149,7 +150,7 @@ def test_nobody() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=80), st.booleans())
-@settings(max_examples=80)
+@settings(max_examples=80, deadline=None)
 def test_positions_stay(events: list[tuple[int, int]], numbered: bool) -> None:
     """A user keeps the position until forgotten; no two users ever share one; a free one is reused."""
     named = Register.from_rows(dict.fromkeys(range(4), A))

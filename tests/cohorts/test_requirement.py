@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wevent.cohorts.requirement import Dynamic, Fixed, Levels, Over, check_limits
@@ -20,6 +20,7 @@ WINDOWS: list[Any] = [0, -1, 2**20 + 1, math.nan, math.inf, 1.5, True, "4", None
 
 
 @given(st.integers(2, 100 * 10**9), st.integers(1, 1000))
+@settings(deadline=None)
 def test_whole_units(units: int, window: int) -> None:
     """Budget, share and window are whole; the share is E/(2w) rounded down."""
     over = Over(f"{units}e-9", window)
@@ -29,6 +30,7 @@ def test_whole_units(units: int, window: int) -> None:
 
 
 @given(st.integers(1, 4000), st.integers(1, 1000))
+@settings(deadline=None)
 def test_a_share_below_one_unit_is_refused(units: int, window: int) -> None:
     """SPEC §7: exactly where E < 2w, and the message says the least budget that would do."""
     for make in (lambda: Fixed(f"{units}e-9", window), lambda: Dynamic((f"{units}e-9", window))):

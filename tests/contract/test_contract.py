@@ -403,9 +403,7 @@ def as_counts(world: World, slot: Slot) -> Slot:
 @fast
 @every
 @pytest.mark.parametrize("form", [as_mapping, as_array, as_pairs, as_counts])
-def test_every_form_of_a_slot_counts_the_same(
-    case: Case, form: Callable[[World, Slot], Slot], fast: bool
-) -> None:
+def test_every_form_of_a_slot_counts_the_same(case: Case, form: Callable[[World, Slot], Slot], fast: bool) -> None:
     """With silent noise a publication is the exact histogram of those who offer something, in every form."""
     world = World(case, 10, fast, trigger=Forced(range(1000)), noise=Silent(1))
     published = 0

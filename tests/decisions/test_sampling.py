@@ -189,8 +189,6 @@ def test_the_noise_gets_the_exact_threshold(sensitivity: int) -> None:
     """One draw for all cells, at exactly θ and the declared sensitivity."""
     noise = Silent()
     rows = np.zeros(4, np.int64)
-    counts = sample(
-        tally_of(np.array([0, 2, 2, -1]), rows, 3), selection_of([7], 7), np.array([4]), sensitivity, noise
-    )
+    counts = sample(tally_of(np.array([0, 2, 2, -1]), rows, 3), selection_of([7], 7), np.array([4]), sensitivity, noise)
     assert counts.tolist() == [1, 0, 2]
     assert noise.asked == [("laplace", Fraction(7, ONE * sensitivity), 3)]

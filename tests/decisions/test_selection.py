@@ -153,9 +153,7 @@ def test_very_many_budgets(rows: int, spread: str, fast: bool) -> None:
     assert chosen.threshold in set(used.tolist())
 
 
-@given(
-    low=st.integers(1, 37), high=st.integers(1, 37), seed=st.integers(0, 2**32 - 1), zeros=st.integers(0, 3)
-)
+@given(low=st.integers(1, 37), high=st.integers(1, 37), seed=st.integers(0, 2**32 - 1), zeros=st.integers(0, 3))
 @settings(max_examples=80, deadline=None)
 def test_steps(low: int, high: int, seed: int, zeros: int) -> None:
     """Never above the budget, never below it by more than one part in 2^bits, at most 1024 positive steps."""

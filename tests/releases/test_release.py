@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wevent.decisions.selection import Selection, choose_threshold
@@ -21,6 +21,7 @@ def selection(threshold: int, variance: float = 0.0, squared_bias: float = 0.0) 
 
 
 @given(counts_of, st.integers(10**6, 10**11), st.integers(1, 4))
+@settings(deadline=None)
 def test_without_sampling_every_cell_has_the_noise_alone(counts: list[int], units: int, s: int) -> None:
     """The variance of discrete Laplace noise of scale s/θ: 2q/(1-q)² with q = exp(-θ/s)."""
     found = standard_error(np.array(counts), selection(units), s)
@@ -29,6 +30,7 @@ def test_without_sampling_every_cell_has_the_noise_alone(counts: list[int], unit
 
 
 @given(counts_of, st.floats(0, 1e6), st.floats(0, 1e6))
+@settings(deadline=None)
 def test_lost_people_stand_where_people_are(counts: list[int], variance: float, squared_bias: float) -> None:
     """Sampling error is shared out by the released counts: its parts add up, and nothing falls on empty cells."""
     chosen = selection(10**9, variance, squared_bias)

@@ -27,12 +27,16 @@ class History:
     Attributes:
         slot: the slot that is charged next; slots count from 1.
         span: how many slots back can be asked for.
+        forgotten: the last slot in which anybody was registered who has been forgotten; whoever joins may be
+            one of them, so windows that reach back to it are as good as unknown. Windows that fitted into the
+            span back then never do.
     """
 
     def __init__(self, span: int = 1) -> None:
         self.slot = 1
         self.span = span
         self.rows = 0
+        self.forgotten = LONG_AGO
         self._totals = np.zeros((2, span, 0), np.int64)
         self._born = np.zeros(0, np.int64)
         self._known = np.zeros(0, np.int64)
@@ -45,7 +49,7 @@ class History:
     @property
     def known_since(self) -> npt.NDArray[np.int64]:
         """For each row, the first slot whose spend is remembered; long ago if nothing was forgotten."""
-        return self._known[: self.rows]
+        return np.maximum(self._known[: self.rows], self.forgotten + 1)
 
     def totals(self, part: int, slot: int) -> Units:
         """Running total at the end of `slot`, one of the last `span` (axes: row)."""
@@ -154,6 +158,7 @@ class History:
         return {
             "slot": self.slot,
             "span": self.span,
+            "forgotten": self.forgotten,
             "totals": self._totals[:, :, : self.rows],
             "born": self._born[: self.rows],
             "known": self._known[: self.rows],
@@ -163,6 +168,6 @@ class History:
     def from_state(cls, state: dict[str, Any]) -> History:
         """The same history again."""
         history = cls(state["span"])
-        history.slot, history.rows = state["slot"], state["born"].size
+        history.slot, history.rows, history.forgotten = state["slot"], state["born"].size, state["forgotten"]
         history._totals, history._born, history._known = (state[k].copy() for k in ("totals", "born", "known"))
         return history

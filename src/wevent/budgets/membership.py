@@ -152,6 +152,7 @@ class Membership:
             if away is not None and away.last == last:
                 del self._away[user]
                 self.register.forget(user)
+                self.ledger.history.forgotten = max(self.ledger.history.forgotten, last)
         while self._emptied and self._emptied[0][0] + span < slot:
             self._free(*self._emptied.popleft())
         if self._own and slot % span == 0:
@@ -258,6 +259,7 @@ class Membership:
     def _ask_anew(self, row: int, requirement: Requirement) -> int:
         """The row of one's own after asking for something else; leaving the crowd takes the past along."""
         if row >= CROWD and not isinstance(requirement, Dynamic):
+            self._empty_since.pop(row, None)  # leaving frees the row, and nothing may free it a second time
             row = self.ledger.leave_crowd(row)
         self.ledger.change_row(row, requirement)
         return row

@@ -23,17 +23,25 @@ def count_cells(cells: Cells, domain: int) -> Counts | None:
 
 def count_groups(rows: Rows, cells: Cells, group: Rows, groups: int, domain: int) -> Counts:
     """People of the rows with `group` >= 0, one cell each and all in range (axes: group, cell)."""
-    counts = np.zeros((groups, domain), np.int64)
-    _count_groups(rows, cells, group, counts)
-    return counts
+    width = (groups + 1) * (domain + 1)
+    counts = np.zeros(4 * width, np.int64)
+    _count_groups(rows, cells, np.concatenate([[0], (group + 1) * (domain + 1)]) + 1, width, counts)
+    return counts.reshape(4, groups + 1, domain + 1).sum(axis=0)[1:, 1:]
 
 
 @jit
-def _count_groups(rows, cells, group, counts):  # type: ignore[no-untyped-def]
-    for person in range(rows.size):
-        row, cell = rows[person], cells[person]
-        if row >= 0 and cell >= 0 and group[row] >= 0:
-            counts[group[row], cell] += 1
+def _count_groups(rows, cells, offset, width, counts):  # type: ignore[no-untyped-def]
+    """Group 0 and cell 0 are those that do not count; `offset` begins with that of row -1."""
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    whole, wide = rows.size // 4, np.uint64(width)
+    for step in range(whole):
+        k = four * np.uint64(step)
+        counts[np.uint64(offset[np.uint64(rows[k] + 1)] + cells[k])] += 1
+        counts[np.uint64(offset[np.uint64(rows[k + one] + 1)] + cells[k + one]) + wide] += 1
+        counts[np.uint64(offset[np.uint64(rows[k + two] + 1)] + cells[k + two]) + two * wide] += 1
+        counts[np.uint64(offset[np.uint64(rows[k + three] + 1)] + cells[k + three]) + three * wide] += 1
+    for rest in range(4 * whole, rows.size):
+        counts[offset[rows[rest] + 1] + cells[rest]] += 1
 
 
 @jit

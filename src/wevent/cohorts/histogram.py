@@ -177,6 +177,10 @@ class Reader:
             raise _unknown_cell(slot, len(self._domain))
         return PersonTally(rows, cells, extra, total, index, self._fast)
 
+    def prepare(self, rows: Rows, many: int) -> None:
+        """Sort people by row before the first slot has to wait for it."""
+        self._indexed(rows).prepare(many)
+
     def _indexed(self, rows: Rows) -> RowIndex:
         """The index of these rows, kept while they stay the same."""
         if self._index is None or self._index.rows is not rows:

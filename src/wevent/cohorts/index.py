@@ -28,14 +28,18 @@ class RowIndex:
             which = np.append(group, -1)[self.rows]  # rows of -1, where the owner has left, find the last element
             found = np.flatnonzero(which >= 0)
             return found, which[found]
-        if self._sorted is None:
-            self._sorted = self._sort(group.size)
-        order, start = self._sorted
+        self.prepare(group.size)
+        order, start = self._sorted or self._sort(group.size)
         chosen = np.flatnonzero(group >= 0)
         pieces = [order[start[row] : start[row + 1]] for row in chosen.tolist()]
         if not pieces:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return np.concatenate(pieces), np.repeat(group[chosen], [piece.size for piece in pieces])
+
+    def prepare(self, many: int) -> None:
+        """Sort now, for `many` rows, instead of when people are first asked for."""
+        if self._sorted is None and many <= _FEW_ROWS:
+            self._sorted = self._sort(many)
 
     def _sort(self, many: int) -> tuple[Rows, Rows]:
         there = np.flatnonzero(self.rows >= 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,8 @@ from wevent.units import NANO, Units
 
 MOST_GRADES = 1024
 """With more different budgets than this, they are rounded down to logarithmic steps first."""
+
+_REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,19 @@ def choose_threshold(
         The error is the least over all positive budgets, to floating-point accuracy.
         People with budget 0 count as lost.
     """
-    values, people, bits = _grades(budgets, sizes, has_numba() if fast is None else fast)
+    if budgets.size <= _REMEMBERED:
+        return _choose_again(budgets.tobytes(), sizes.tobytes(), sensitivity)
+    return _choose(budgets, sizes, sensitivity, has_numba() if fast is None else fast)
+
+
+@lru_cache(maxsize=16)
+def _choose_again(budgets: bytes, sizes: bytes, sensitivity: int) -> Selection:
+    """With few rows, what was chosen before: measuring change offers the same budgets in every slot."""
+    return _choose(np.frombuffer(budgets, np.int64), np.frombuffer(sizes, np.int64), sensitivity, fast=False)
+
+
+def _choose(budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, fast: bool) -> Selection:
+    values, people, bits = _grades(budgets, sizes, fast)
     positive = values > 0
     if not positive.any():
         return Selection(0, 0.0, 0.0, math.inf, 0, budgets)

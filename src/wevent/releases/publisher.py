@@ -76,6 +76,7 @@ class Publisher:
         self.ledger = Ledger(self.privacy, horizon, fast=fast and dynamic)
         self.members = Membership(register, self.ledger, dynamic=dynamic)
         self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
+        self._reader.prepare(self.members.rows(), self.ledger.rows)
         self._counts = np.zeros(len(self.domain), np.int64)
         self._standard_error = np.full(len(self.domain), np.inf)
         self._counts.flags.writeable = self._standard_error.flags.writeable = False
