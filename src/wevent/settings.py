@@ -22,7 +22,7 @@ class Limits:
     epsilon: float = MAX_EPSILON
     window: int = MAX_WINDOW
     share_ratio: float = float("inf")
-    """Largest allowed ratio between the greatest and the least share epsilon/window of one user over time."""
+    """Largest allowed ratio between the greatest and the least share epsilon/window that anybody asks for."""
 
     def __post_init__(self) -> None:
         to_units(self.epsilon)

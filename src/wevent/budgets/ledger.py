@@ -172,6 +172,16 @@ class Ledger:
             self.remember(requirement)
         return np.array([self.declarations.table.add(r) if isinstance(r, Dynamic) else 0 for r in table], np.int64)
 
+    def declaring(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which of these rows, none of them in the crowd, have a dynamic requirement in force."""
+        self.declarations.reserve(self.history.rows)
+        return self.declarations.now[rows] > 0
+
+    def declare_rows(self, rows: npt.NDArray[np.int64], levels: npt.NDArray[np.int64]) -> None:
+        """Let rows that have a dynamic requirement in force declare another level from the next slot on."""
+        self.declarations.now[rows] = levels
+        self._now = None
+
     def copy_row(self, source: int, size: int, until: int) -> int:
         """A new row with the past of another up to slot `until`; what that had in force ends there."""
         row = self._new_row()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from wevent.budgets.ledger import CROWD, Ledger
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement, check_limits
 from wevent.errors import AlreadyRegistered, InvalidRequirement, UnknownUser, WrongKind, WrongShape
+from wevent.units import UNBOUNDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Membership:
         self.register, self.ledger = register.copy(), ledger
         self.groups: dict[Hashable, int] = {}
         self._dynamic = dynamic
+        self._shares = (UNBOUNDED, 0)
         self._cohorts: dict[tuple[int, int], int] = {}
         self._shared: set[int] = set()
         self._own: dict[int, Hashable] = {}
@@ -54,6 +57,7 @@ class Membership:
         self._resolved: tuple[int, int, npt.NDArray[np.int64]] | None = None
         for requirement in register.table:
             self._check(requirement)
+            self._accept(requirement)
         self._open_all()
 
     def rows(self) -> npt.NDArray[np.int64]:
@@ -79,6 +83,7 @@ class Membership:
         self.register.add(user, row)
         self._newcomers()[user] = away
         self._owned(row, user)
+        self._accept(requirement)
 
     def leave(self, user: Hashable) -> None:
         """End a registration from the next slot on; its windows stay alive."""
@@ -98,6 +103,7 @@ class Membership:
         self._check(requirement)
         if user in self.groups:
             self.ledger.change_row(self.groups[user], requirement)
+            self._accept(requirement)
             return
         row = int(self.register.rows[self.register.position(user)])
         if row in self._shared:
@@ -113,6 +119,7 @@ class Membership:
         if target != row:
             self.register.move(user, target)
             self._owned(target, user)
+        self._accept(requirement)
 
     def declare(self, table: Sequence[Dynamic], choice: npt.ArrayLike) -> None:
         """Let everybody ask anew: for each position the index of a dynamic requirement, -1 for no change."""
@@ -128,20 +135,30 @@ class Membership:
         rows = self.register.rows
         if self.register.vacant and bool(((picked >= 0) & (rows < 0)).any()):
             raise UnknownUser("choice asks for somebody who has left; use -1 there")
-        crowd = self.ledger.crowd
-        if crowd is not None and self.ledger.privacy.infeasible == "project":
-            levels = self.ledger.levels(table)
-            if self._all_crowd():
-                crowd.declare_all(levels, picked)
-                return
-            inside = (rows >= CROWD) & (picked >= 0)
-            crowd.declare(rows[inside] - CROWD, levels[picked[inside]])
-            picked = np.where(inside, -1, picked)
+        if self.ledger.privacy.infeasible == "project":
+            picked = self._declare_at_once(table, picked)
         asking = [(self.register.users[place], table[picked[place]]) for place in np.flatnonzero(picked >= 0).tolist()]
         for user, requirement in asking:
             self._refuse_infeasible(user, requirement)
         for user, requirement in asking:
             self.change(user, requirement)
+        for requirement in table:
+            self._accept(requirement)
+
+    def _declare_at_once(self, table: Sequence[Dynamic], picked: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Serve everybody who is dynamic already, without a loop; what is left of `picked` asks one by one."""
+        levels, rows, crowd = self.ledger.levels(table), self.register.rows, self.ledger.crowd
+        if crowd is not None and self._all_crowd():
+            crowd.declare_all(levels, picked)
+            return np.empty(0, np.int64)
+        inside = (rows >= CROWD) & (picked >= 0)
+        if crowd is not None:
+            crowd.declare(rows[inside] - CROWD, levels[picked[inside]])
+        own = np.flatnonzero((picked >= 0) & ~inside)
+        own = own[self.ledger.declaring(rows[own])]
+        self.ledger.declare_rows(rows[own], levels[picked[own]])
+        inside[own] = True
+        return np.where(inside, -1, picked)
 
     def begin_slot(self) -> None:
         """Forget people and rows whose windows have closed; merge rows that a cohort dominates."""
@@ -184,6 +201,21 @@ class Membership:
                 "use dpbd or dpba, or ask for Fixed(epsilon, window)"
             )
         check_limits(requirement, self.ledger.privacy.limits)
+        least, greatest = self._with_share(requirement)
+        if greatest > self.ledger.privacy.limits.share_ratio * least:
+            raise InvalidRequirement(
+                f"the shares epsilon/window asked for in this stream may differ by a factor of at most "
+                f"{self.ledger.privacy.limits.share_ratio}; ask for more, or less, over the same window",
+                limit=self.ledger.privacy.limits.share_ratio,
+            )
+
+    def _with_share(self, requirement: Requirement) -> tuple[int, int]:
+        """Least and greatest share asked for so far, this one included."""
+        share = (requirement if isinstance(requirement, Fixed) else requirement.forward).share
+        return min(self._shares[0], share), max(self._shares[1], share)
+
+    def _accept(self, requirement: Requirement) -> None:
+        self._shares = self._with_share(requirement)
 
     def _open_all(self) -> None:
         """The rows of the register as it was declared, in the ledger."""

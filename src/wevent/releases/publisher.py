@@ -7,6 +7,7 @@ that make one count out of many budgets, and a trigger that decides whether to p
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,21 +115,22 @@ class Publisher:
         tally = self._read(slot)
         offer = self.ledger.offer(self.mechanism.schedule)
         borders = self._borders()
-        self.journal.charge(offer)
-        self.ledger.charge(offer)  # before anything is drawn
+        self.journal.charge(offer)  # before anything is drawn; if it cannot be kept, the slot can be tried again
+        self.ledger.charge(offer)
         try:
             self._noise.rekey()
-            release = self._draw(tally, offer, borders)
+            release = self.journal.settle(self._draw(tally, offer, borders))
         except BaseException:
             charged = offer.part_1 + offer.part_2
             self.trace = Trace(offer.slot, offer.part_1, offer.part_2, charged, borders, None)
-            self._lose(slot.number)
+            with suppress(Exception):  # a journal that cannot keep even this finds the bare charge when it starts again
+                self._lose(slot.number)
             raise
         published = release.decision is Decision.PUBLISHED
         self.ledger.settle(published)  # refunds part 2 if nothing was published
         if published:
             self._counts, self._standard_error = release.counts, release.standard_error
-        return self.journal.settle(release)
+        return release
 
     def _lose(self, slot: int) -> None:
         """The charge stays, the counts repeat, nothing is drawn again."""
