@@ -25,7 +25,7 @@ from wevent.noise import Noise, SeededNoise
 from wevent.releases.journal import MemoryJournal
 from wevent.settings import Privacy
 
-FAST: list[bool] = [False]
+FAST: list[bool] = [False, True]
 """The ways through the code that every test of a ledger or a publisher takes."""
 
 ONE = 10**9

@@ -468,9 +468,7 @@ def test_which_is_which() -> None:
     assert str(SECRET) not in shown
 
 
-@pytest.mark.parametrize(
-    ("seed", "kind"), [(1.0, NotWhole), (True, NotWhole), (None, NotWhole), (-1, InvalidSetting)]
-)
+@pytest.mark.parametrize(("seed", "kind"), [(1.0, NotWhole), (True, NotWhole), (None, NotWhole), (-1, InvalidSetting)])
 def test_seed_is_an_int(seed: Any, kind: type[WeventError]) -> None:
     """A seed is an int, at least 0; in particular it is never left out."""
     with pytest.raises(kind):
@@ -494,9 +492,7 @@ def test_underrated_noise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     import opendp.prelude as dp
 
     make: Callable[..., Any] = dp.m.make_laplace
-    monkeypatch.setattr(
-        dp.m, "make_laplace", lambda domain, metric, scale: make(domain, metric, scale * 0.99)
-    )
+    monkeypatch.setattr(dp.m, "make_laplace", lambda domain, metric, scale: make(domain, metric, scale * 0.99))
     noise._measurement.cache_clear()
     for _ in range(2):
         with refused(InvalidSetting, "opendp"):

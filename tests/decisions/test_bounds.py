@@ -35,9 +35,7 @@ def obs(budgets: Floats, sizes: Whole, sensitivity: float = 1) -> float:
         below = budgets < threshold
         p = np.expm1(budgets[below]) / np.expm1(threshold)
         n = sizes[below]
-        errors.append(
-            float((n * p * (1 - p)).sum() + (n * (1 - p)).sum() ** 2 + 2 * (sensitivity / threshold) ** 2)
-        )
+        errors.append(float((n * p * (1 - p)).sum() + (n * (1 - p)).sum() ** 2 + 2 * (sensitivity / threshold) ** 2))
     return min(errors)
 
 
@@ -58,20 +56,14 @@ def test_lemma_golden() -> None:
         == 8
     )
     assert sampling_bound([0.125, 1], [1, 9]) == float(min(Fraction(2) * 64, Fraction(5, 4) + 2)) == 3.25
-    assert (
-        sampling_bound([0.125, 1], [1, 9], sensitivity=2)
-        == float(min(Fraction(8) * 64, Fraction(5, 4) + 8))
-        == 9.25
-    )
+    assert sampling_bound([0.125, 1], [1, 9], sensitivity=2) == float(min(Fraction(8) * 64, Fraction(5, 4) + 8)) == 9.25
 
 
 def test_lemma_covers_the_golden_choice() -> None:
     """The golden OBS case of SPEC §3 errs by 15.308424; the lemma allows it 7·7.25 + 2/0.64."""
     budgets, sizes = np.array([0.1, 0.4, 0.8]), np.array([2, 5, 3])
     assert obs(budgets, sizes) == pytest.approx(15.308424, abs=1e-6)
-    assert sampling_bound(budgets, sizes) == pytest.approx(
-        float(7 * Fraction(29, 4) + Fraction(2) / Fraction(64, 100))
-    )
+    assert sampling_bound(budgets, sizes) == pytest.approx(float(7 * Fraction(29, 4) + Fraction(2) / Fraction(64, 100)))
 
 
 def test_lemma_is_never_exceeded() -> None:
@@ -108,11 +100,7 @@ def test_distribution_golden() -> None:
     """PBD by hand: E = 1, 2, w = 2, 1, 3 and 5 users, 4 cells, two publications."""
     bound = distribution_bound([1, 2], [2, 1], [3, 5], cells=4, publications=2)
     step = Fraction(32 * (4**2 - 1), 3 * 2)
-    assert (
-        bound.change
-        == float(min(Fraction(8, 16) / Fraction(1, 4), Fraction(39, 4) + Fraction(8, 16) / 4))
-        == 2
-    )
+    assert bound.change == float(min(Fraction(8, 16) / Fraction(1, 4), Fraction(39, 4) + Fraction(8, 16) / 4)) == 2
     assert bound.publication == float(min(step / Fraction(1, 4), Fraction(39, 4) + step / 4)) == 29.75
 
 
@@ -189,9 +177,7 @@ def test_extremes_are_infinite_not_errors() -> None:
     assert sampling_bound([1e-200, 1], [1, 1]) == 3.25
     assert distribution_bound([1], [1], [1], cells=1, publications=2000).total == INF
     assert dynamic_distribution_bound([1], [1], [1], [INF], [1], cells=1, publications=2000).total == INF
-    unknown = dynamic_absorption_bound(
-        [1], [2], [1], [0], [1], cells=1, skipped=1, nullified=0, nullified_error=0
-    )
+    unknown = dynamic_absorption_bound([1], [2], [1], [0], [1], cells=1, skipped=1, nullified=0, nullified_error=0)
     assert unknown.publication == INF
 
 
@@ -201,9 +187,7 @@ budgets_ = st.floats(0.01, 20)
 scale_ = st.floats(1, 50)
 
 
-@given(
-    st.lists(st.tuples(budgets_, st.integers(1, 9), st.integers(1, 10**6)), min_size=1, max_size=5), scale_
-)
+@given(st.lists(st.tuples(budgets_, st.integers(1, 9), st.integers(1, 10**6)), min_size=1, max_size=5), scale_)
 def test_more_budget_for_all_never_hurts(rows: list[tuple[float, int, int]], factor: float) -> None:
     """Multiplying every budget by the same factor, at least 1, raises no bound."""
     e, w, n = (np.array(column) for column in zip(*rows, strict=True))
@@ -238,9 +222,7 @@ def test_more_budget_for_anybody_never_hurts_publications(
     def bounds(x: Floats) -> list[float]:
         a = absorption_bound(x, w, n, cells=1, skipped=skipped, nullified=1, nullified_error=0)
         b = dynamic_distribution_bound(x, x, x / 8, free, n, cells=1, publications=2)
-        c = dynamic_absorption_bound(
-            x, w, x * 2, x / 3, n, cells=1, skipped=skipped, nullified=1, nullified_error=0
-        )
+        c = dynamic_absorption_bound(x, w, x * 2, x / 3, n, cells=1, skipped=skipped, nullified=1, nullified_error=0)
         return [a.publication, b.publication, c.publication]
 
     assert all(after <= before * SLACK for before, after in zip(bounds(e), bounds(more), strict=True))
@@ -250,23 +232,17 @@ def test_more_budget_for_anybody_never_hurts_publications(
 def test_more_publications_and_fewer_cells_cost_more(s: int, d: int, n: int) -> None:
     """PBD and DPBD grow with the number of publications; the change part falls with the number of cells."""
     e, w, sizes, free = [1.0, 3.0], [4, 2], [n, 7], [INF, INF]
-    less, more = (
-        distribution_bound(e, w, sizes, cells=c, publications=k) for c, k in ((d + 1, s), (d, s + 1))
-    )
+    less, more = (distribution_bound(e, w, sizes, cells=c, publications=k) for c, k in ((d + 1, s), (d, s + 1)))
     assert less.publication <= more.publication
     assert less.change <= more.change
-    less, more = (
-        dynamic_distribution_bound(e, [1, 1], free, free, sizes, cells=d, publications=k) for k in (s, s + 1)
-    )
+    less, more = (dynamic_distribution_bound(e, [1, 1], free, free, sizes, cells=d, publications=k) for k in (s, s + 1))
     assert less.publication <= more.publication
 
 
 # Refusals
 
 
-@pytest.mark.parametrize(
-    "wrong", [[], [1.0], [1.0, 0.0], [1.0, -1.0], [1.0, math.nan], [1.0, INF], [[1.0, 1.0]]]
-)
+@pytest.mark.parametrize("wrong", [[], [1.0], [1.0, 0.0], [1.0, -1.0], [1.0, math.nan], [1.0, INF], [[1.0, 1.0]]])
 def test_bad_columns_are_refused(wrong: list[float]) -> None:
     """A column of the wrong shape, or with anything but positive finite numbers, is an InvalidSetting."""
     fine, sizes = [1.0, 2.0], [3, 4]
@@ -550,9 +526,7 @@ def test_dynamic_distribution_stays_below_in_every_slot() -> None:
             spent_1[:, t] = [x.part_1 for x in rows]
             spent_2[:, t] = offer if t in published else 0
             seen.append(rows)
-        least = np.array(
-            [min(min(rows[i].back_1, rows[i].back_2) for rows in seen) for i in range(len(users))]
-        )
+        least = np.array([min(min(rows[i].back_1, rows[i].back_2) for rows in seen) for i in range(len(users))])
         if (least <= 0).any():
             continue
         kept += 1

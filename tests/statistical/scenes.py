@@ -74,9 +74,7 @@ def returned(recipe: str) -> Scene:
 
 def returned_as_another(recipe: str) -> Scene:
     """The same, back under another name, so that the old spends are not found. Promise 3, broken."""
-    without, with_target = (
-        [[target, -1, -1, -1], [-1, 0, 0, 0], [-1, 0, 0, -1, target]] for target in (-1, 0)
-    )
+    without, with_target = ([[target, -1, -1, -1], [-1, 0, 0, 0], [-1, 0, 0, -1, target]] for target in (-1, 0))
     between: dict[int, Between] = {
         2: lambda publisher: publisher.leave(0),
         3: lambda publisher: publisher.join("another name", asks(recipe, 9, 3)),

@@ -52,9 +52,7 @@ def test_bound_is_close_for_many_runs(epsilon: float) -> None:
 def test_bound_holds_as_often_as_it_says() -> None:
     """Of 2,000 bounds with confidence 0.8 at most a fifth exceed the true loss."""
     random = np.random.default_rng(52)
-    bounds = [
-        compare(answers(0, 1, 400, random), answers(1, 1, 400, random), 0.8).epsilon for _ in range(2_000)
-    ]
+    bounds = [compare(answers(0, 1, 400, random), answers(1, 1, 400, random), 0.8).epsilon for _ in range(2_000)]
     assert np.sum(np.array(bounds) > 1) < stats.binom.isf(1e-6, 2_000, 0.2)
     assert np.mean(bounds) > 0.5
 
@@ -77,10 +75,7 @@ def test_both_directions_are_tried(stream: int) -> None:
 def test_tails_of_noise_are_found() -> None:
     """Discrete Laplace noise around 0 or 1: the half-lines are found among the single values."""
     noise = SeededNoise(53)
-    seen = [
-        noise.laplace(np.full(200_000, value), sensitivity=1, epsilon=Fraction(1)).tolist()
-        for value in (0, 1)
-    ]
+    seen = [noise.laplace(np.full(200_000, value), sensitivity=1, epsilon=Fraction(1)).tolist() for value in (0, 1)]
     loss = compare(seen[0], seen[1], 0.999)
     assert 0.95 < loss.epsilon <= 1
     expected = range(1, 6) if loss.stream == 1 else range(-4, 1)

@@ -95,9 +95,7 @@ def watch(recipe: str, people: People, kind: str, privacy: Privacy) -> Seen:
         kinds = [release.decision for release in releases]
         off = np.stack([release.counts for release in releases]) - counts
         skipped = np.array([kind is Decision.SKIPPED for kind in kinds])
-        error = np.where(
-            skipped[:, None], np.abs(off).mean(axis=1, keepdims=True) ** 2, off.astype(float) ** 2
-        )
+        error = np.where(skipped[:, None], np.abs(off).mean(axis=1, keepdims=True) ** 2, off.astype(float) ** 2)
         fresh = np.array([kind is Decision.PUBLISHED for kind in kinds])
         windows = np.convolve(fresh, np.ones(max(people.windows)), "full")
         most = max(most, round(windows.max()))

@@ -33,7 +33,7 @@ _ROWS: dict[str, tuple[Any, int]] = {
 """What is kept of every row, and of a row without a past (see `kernels`)."""
 _CODES = ("now", "last", "share_code")
 _SAVED: dict[str, tuple[Any, int]] = {"saved": (np.int64, 0), "saved_until": (np.int64, 0)}
-_PLAIN = ("span", "slot", "rows", "_newest", "_publications", "_known")
+_PLAIN = ("span", "slot", "rows", "forgotten", "_newest", "_publications", "_known")
 _RINGS = ("_past", "_codes", "_published", "_spent_2", "_sums", "_after", "_after_until")
 
 
@@ -42,6 +42,9 @@ class Crowd:
 
     Guarantees:
         Offers, rooms, borders and refusals equal those of the path in numpy, to the last unit.
+
+    Attributes:
+        forgotten: as in `history`: windows that reach back to this slot are as good as unknown.
     """
 
     def __init__(self, table: LevelTable, span: int, slot: int) -> None:
@@ -59,7 +62,7 @@ class Crowd:
         self._after = np.zeros((0, kernels.AFTER), np.int64)
         self._after_until = np.zeros((0, kernels.AFTER), np.int64)
         self._newest, self._publications = 7, 0
-        self._known = -(2**62)
+        self._known = self.forgotten = -(2**62)
         self._free: list[int] = []
         self._closed: tuple[bool, Units | None] | None = None  # a slot not yet in the certificates: what it published
         self._cursor = 0
@@ -300,7 +303,7 @@ class Crowd:
             ]
         )
         escape = np.iinfo(self._code).max
-        facts = [self.span, escape, self._newest, self._publications, self._known, table.longest]
+        facts = [self.span, escape, self._newest, self._publications, self._known, self.forgotten, table.longest]
         return levels, np.array(facts, np.int64)
 
     def _sync(self) -> None:

@@ -11,7 +11,7 @@ picks out the few rows that need attention for loops that look closer.
 Arrays that many kernels take:
 
     levels   int64   axes (EB, wB, EF/2, EF, wF, share; level); level 0 declares nothing
-    facts    int64   span, escape code, place of the newest publication, how many are kept, known, longest wF
+    facts    int64   span, escape code, place of the newest publication, how many are kept, known, forgotten, longest wF
     past     codes   declared levels, axes (block of 8 rows, slot modulo span, row in block): writing a
                      slot touches few cache lines, scanning a row stays local
     codes    codes   the level whose share was spent as part 1; 0 for nothing, the escape code for "look it up"
@@ -44,7 +44,7 @@ _BIG = np.int64(UNBOUNDED)
 _FOREVER = np.int64(2**62)
 
 BACKWARD, BACKWARD_WINDOW, HALF, FORWARD, FORWARD_WINDOW, SHARE = range(6)
-SPAN, ESCAPE, NEWEST, PUBLICATIONS, KNOWN, LONGEST = range(6)
+SPAN, ESCAPE, NEWEST, PUBLICATIONS, KNOWN, FORGOTTEN, LONGEST = range(7)
 AWAKE, IRREGULAR = (
     1,
     2,
@@ -424,7 +424,7 @@ def cut_to_room(  # type: ignore[no-untyped-def]
     least left plus the least share: EF - U - Σ part 1 >= (EF/2 - U) + EF/2 - (wF - 1)·share. So rows
     that are not marked, and regular ones, need no scan of the forward side.
     """
-    escapes, known = 0, facts[KNOWN]
+    escapes, known, forgotten = 0, facts[KNOWN], facts[FORGOTTEN]
     for row in range(now.size):
         if not special[row]:
             continue
@@ -433,7 +433,7 @@ def cut_to_room(  # type: ignore[no-untyped-def]
         half, share = budget >> 1, part_1[row]
         one, two = share, part_2[row]
         sum_1, sum_2 = np.int64(0), np.int64(0)
-        if t - window + 1 < known and born[row] < known:
+        if t - window < forgotten or (t - window + 1 < known and born[row] < known):
             one, two = np.int64(0), np.int64(0)  # the window reaches into forgotten slots
         elif window > 1:
             sum_1, sum_2 = sums[row, 0], sums[row, 1]
@@ -498,7 +498,7 @@ def rooms(  # type: ignore[no-untyped-def]
             room = _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t)
             budget, window = levels[BACKWARD, level], levels[BACKWARD_WINDOW, level]
             one, two = _spent(levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window)
-            if t - window + 1 < facts[KNOWN] and born[row] < facts[KNOWN]:
+            if t - window < facts[FORGOTTEN] or (t - window + 1 < facts[KNOWN] and born[row] < facts[KNOWN]):
                 budget = one + two
             result[row] = max(min(room, levels[FORWARD, level], budget - one - two), np.int64(0))
 

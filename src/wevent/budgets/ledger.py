@@ -157,6 +157,7 @@ class Ledger:
                 from wevent.budgets.crowd import Crowd
 
                 self.crowd = Crowd(self.declarations.table, self.span, self.slot)
+                self.crowd.forgotten = self.history.forgotten
             self._now = None
             return CROWD + self.crowd.open_rows(levels)
         reused = [self._new_row() for _ in range(min(levels.size, len(self._free)))]
@@ -268,6 +269,12 @@ class Ledger:
             self._span(requirement.window)
         else:
             self._span(max(requirement.backward.window, requirement.forward.window))
+
+    def forget(self, last: int) -> None:
+        """Somebody was forgotten whose last registered slot was `last`; whoever joins may be them."""
+        self.history.forgotten = max(self.history.forgotten, last)
+        if self.crowd is not None:
+            self.crowd.forgotten = self.history.forgotten
 
     def dominating(self, row: int, cohorts: Mapping[tuple[int, int], int]) -> int | None:
         """The cohort, by (budget, window), that the single member of `row` may share from now on, if any."""

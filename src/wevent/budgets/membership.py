@@ -169,7 +169,7 @@ class Membership:
             if away is not None and away.last == last:
                 del self._away[user]
                 self.register.forget(user)
-                self.ledger.history.forgotten = max(self.ledger.history.forgotten, last)
+                self.ledger.forget(last)
         while self._emptied and self._emptied[0][0] + span < slot:
             self._free(*self._emptied.popleft())
         if self._own and slot % span == 0:

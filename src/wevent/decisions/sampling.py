@@ -47,6 +47,8 @@ def keep_people(tally: Tally, selection: Selection, sizes: npt.NDArray[np.int64]
     if selection.threshold <= selection.least:
         return total
     sampled = (selection.budgets < selection.threshold) & (sizes > 0)
+    if not sampled.any():
+        return total
     values, which = np.unique(selection.budgets[sampled], return_inverse=True)
     probabilities = keep_probabilities(values, selection.threshold)
     group = np.full(sizes.size, -1, np.int64)

@@ -31,16 +31,16 @@ class Selection:
         variance: of sampling, Σ n p (1-p).
         squared_bias: (Σ n (1-p))², everybody who is lost standing in one cell.
         noise: 2 s²/θ².
-        least: the least budget of anybody; if the threshold is not above it, nobody is sampled.
         budgets: what each row is sampled by, if anybody is: its budget, rounded down where too many are different.
+        least: the least budget of anybody, if it is known; a threshold that is not above it samples nobody.
     """
 
     threshold: int
     variance: float
     squared_bias: float
     noise: float
-    least: int
     budgets: Units = field(repr=False, compare=False)
+    least: int = field(default=0, repr=False)
 
     @property
     def error(self) -> float:
@@ -78,7 +78,7 @@ def _choose(budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, fast
     values, people, bits = _grades(budgets, sizes, fast)
     positive = values > 0
     if not positive.any():
-        return Selection(0, 0.0, 0.0, math.inf, 0, budgets)
+        return Selection(0, 0.0, 0.0, math.inf, budgets)
     variance, squared_bias = _losses(values, people)
     noise = 2.0 * (sensitivity * NANO / values[positive]) ** 2
     lost = values.size - noise.size
@@ -91,8 +91,8 @@ def _choose(budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, fast
         float(variance[lost + best]),
         float(squared_bias[lost + best]),
         float(noise[best]),
-        int(values[0]),
         budgets,
+        int(values[0]),
     )
 
 
