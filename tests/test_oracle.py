@@ -561,10 +561,7 @@ def test_promise_on_random_histories(schedule: str, taken: Callable[[random.Rand
         for slot in range(1, 26):
             random_change(rng, user, slot)
             part_1 = user.part_1(slot)
-            if schedule == "distribution":
-                offer = user.offer_distribution(slot)
-            else:
-                offer = user.offer_absorption(slot, last)
+            offer = user.offer_distribution(slot) if schedule == "distribution" else user.offer_absorption(slot, last)
             room = user.room(slot)
             assert part_1 + offer <= (0 if room is None else room)
             publish = rng.random() < 0.6 and not (schedule == "absorption" and user.rests(slot, last))
