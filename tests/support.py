@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from tests.oracle import DynamicReq, FixedReq, OracleUser
 from wevent.budgets.feasibility import DynamicPromise, FixedPromise, Promise
-from wevent.budgets.ledger import CROWD, Ledger, Offer
+from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
+from wevent.budgets.rows import CROWD
 from wevent.budgets.schedules import Schedule
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally

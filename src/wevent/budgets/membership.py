@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.ledger import CROWD, Ledger
+from wevent.budgets.ledger import Ledger
+from wevent.budgets.rows import CROWD
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement, check_limits
 from wevent.errors import AlreadyRegistered, InvalidRequirement, UnknownUser, WrongKind, WrongShape

@@ -1,0 +1,309 @@
+"""The rows of a ledger: requirements and changes come in, rows with the right past and live limits go out.
+
+A row is a cohort of people who share a fixed requirement, a group of declared size, or one person. It has
+a history of spends, live fixed versions and declared dynamic requirements; large crowds of dynamic rows
+are kept apart (`budgets.crowd`). Nothing is spent here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.budgets.declarations import Declarations
+from wevent.budgets.history import History
+from wevent.budgets.now import Now
+from wevent.budgets.versions import Versions
+from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
+from wevent.errors import Infeasible
+from wevent.settings import Privacy
+from wevent.units import Units, show, to_epsilon
+
+if TYPE_CHECKING:
+    from wevent.budgets.crowd import Crowd
+
+CROWD = 2**40
+"""Rows of the crowd are numbered from here on in every call that names a row."""
+
+
+class Rows:
+    """Rows, what they ask for and what they spent.
+
+    Guarantees:
+        A new requirement counts the row's past; an old one stays alive until its windows close.
+        Memory depends on rows and windows, never on how many slots have passed.
+    """
+
+    def __init__(self, privacy: Privacy | None = None, horizon: int = 1, *, fast: bool = False) -> None:
+        self.privacy = privacy or Privacy()
+        self.fast = fast
+        self.history = History(horizon)
+        self.versions = Versions()
+        self.declarations = Declarations(horizon)
+        self.crowd: Crowd | None = None
+        self.sizes = np.zeros(0, np.int64)
+        self.last_slot = 0
+        self._last_spend = np.zeros(0, np.int64)
+        self._free: list[int] = []
+        self._now: Now | None = None
+
+    @property
+    def slot(self) -> int:
+        """The slot that is charged next."""
+        return self.history.slot
+
+    @property
+    def span(self) -> int:
+        """How many slots back are remembered: the longest window so far."""
+        return self.history.span
+
+    @property
+    def rows(self) -> int:
+        """Rows, those without members included; rows of the crowd come last."""
+        return self.history.rows + (self.crowd.rows if self.crowd else 0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held for rows."""
+        mine = self.history.nbytes + self.versions.nbytes + self.declarations.nbytes
+        return mine + self.sizes.nbytes + self._last_spend.nbytes + (self.crowd.nbytes if self.crowd else 0)
+
+    @property
+    def all_sizes(self) -> npt.NDArray[np.int64]:
+        """How many registered people each row stands for, crowd last (axes: row)."""
+        return self.sizes if self.crowd is None else self._join(self.sizes, self.crowd.sizes)
+
+    def now(self) -> Now:
+        """How the rows outside the crowd stand before the next slot."""
+        if self._now is None:
+            self.versions.prune(self.slot)
+            self._now = Now(
+                self.history,
+                self.versions,
+                self.declarations,
+                self.sizes > 0,
+                self.last_slot,
+                self._last_spend,
+            )
+        return self._now
+
+    def room(self) -> Units:
+        """The most each row may spend in the next slot, in all (axes: row)."""
+        room = np.where(self.sizes > 0, self.now().room, 0)
+        return room if self.crowd is None else np.concatenate([room, self.crowd.room()])
+
+    def borders(self) -> npt.NDArray[np.float64]:
+        """Largest border b(τ) of each row's active declarations, -inf without one (axes: row)."""
+        mine = self.now().borders
+        return mine if self.crowd is None else np.concatenate([mine, self.crowd.borders()])
+
+    # --- changes between slots -----------------------------------------------------------------
+
+    def open_row(self, requirement: Requirement, size: int) -> int:
+        """A new row without any past."""
+        self.remember(requirement)
+        row = self._new_row()
+        self._ask(row, requirement)
+        self.sizes[row] = size
+        return row
+
+    def open_fixed(
+        self, epsilon: Units, window: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Many new rows of fixed requirements at once."""
+        self._span(int(window.max(initial=1)))
+        rows = self._new_rows(epsilon.size)
+        self.sizes[rows] = sizes
+        self.versions.begin(rows, epsilon, window, self.slot)
+        return rows
+
+    def open_dynamic(self, levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """A new row of its own for each of many people with dynamic requirements; in the crowd if that is fast."""
+        if self.fast:
+            if self.crowd is None:
+                from wevent.budgets.crowd import Crowd
+
+                self.crowd = Crowd(self.declarations.table, self.span, self.slot)
+                self.crowd.forgotten = self.history.forgotten
+            self._now = None
+            return CROWD + self.crowd.open_rows(levels)
+        reused = [self._new_row() for _ in range(min(levels.size, len(self._free)))]
+        rows = np.concatenate([np.array(reused, np.int64), self._new_rows(levels.size - len(reused))])
+        self.sizes[rows] = 1
+        self.declarations.reserve(self.history.rows)
+        self.declarations.now[rows] = levels
+        return rows
+
+    def levels(self, table: Sequence[Requirement]) -> npt.NDArray[np.int64]:
+        """The level of each dynamic requirement of a table, 0 for a fixed one."""
+        for requirement in table:
+            self.remember(requirement)
+        return np.array([self.declarations.table.add(r) if isinstance(r, Dynamic) else 0 for r in table], np.int64)
+
+    def declaring(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which of these rows, none of them in the crowd, have a dynamic requirement in force."""
+        self.declarations.reserve(self.history.rows)
+        return self.declarations.now[rows] > 0
+
+    def declare_rows(self, rows: npt.NDArray[np.int64], levels: npt.NDArray[np.int64]) -> None:
+        """Let rows that have a dynamic requirement in force declare another level from the next slot on."""
+        self.declarations.now[rows] = levels
+        self._now = None
+
+    def copy_row(self, source: int, size: int, until: int) -> int:
+        """A new row with the past of another up to slot `until`; what that had in force ends there."""
+        row = self._new_row()
+        self.history.copy_row(source, row, until)
+        self.versions.copy_row(source, row)
+        self.versions.end(row, until)
+        self.declarations.copy_row(source, row, until, self.slot)
+        self._last_spend[row] = self._last_spend[source] if until >= self.last_slot else 0
+        self.sizes[row] = size
+        return row
+
+    def leave_crowd(self, row: int) -> int:
+        """A row outside the crowd with the same past, declarations and size."""
+        crowd = self._in_crowd(row)
+        place = row - CROWD
+        target = self._new_row()
+        part_1, part_2 = crowd.spends(place)
+        self.history.write_row(target, part_1, part_2, int(crowd.born[place]), crowd.known)
+        self.declarations.write_row(target, crowd.levels(place), self.slot)
+        self._last_spend[target] = crowd.spent_2_at(place, self.last_slot)
+        self.sizes[target] = crowd.sizes[place]
+        crowd.free_row(place)
+        return target
+
+    def change_row(self, row: int, requirement: Requirement) -> None:
+        """Let another requirement be in force from the next slot on; the old ones stay alive (SPEC §2)."""
+        self.refuse_infeasible(row, requirement, self.slot - 1)
+        self.remember(requirement)
+        self.end_row(row)
+        self._ask(row, requirement)
+
+    def refuse_infeasible(self, row: int, requirement: Requirement, until: int) -> None:
+        """Raise `Infeasible`, if the settings say so, where spends up to slot `until` exceed the backward budget."""
+        if isinstance(requirement, Fixed) or self.privacy.infeasible != "reject":
+            return
+        budget, window = requirement.backward.units, requirement.backward.window
+        least = self._spent(row, window, until)
+        if least > budget:
+            raise Infeasible(
+                f"backward epsilon={show(budget)} over window={window} is not feasible in slot {self.slot}: "
+                f"epsilon={show(least)} was already spent there. Ask for at least that, or for a shorter window. "
+                "The declaration was refused.",
+                slot=self.slot,
+                least=to_epsilon(least),
+            )
+
+    def end_row(self, row: int) -> None:
+        """End what a row has in force; its versions stay alive until their windows close."""
+        if row >= CROWD:
+            self._in_crowd(row).declare(row - CROWD, 0)
+            return
+        self.versions.end(row, self.slot - 1)
+        if row < self.declarations.now.size:
+            self.declarations.now[row] = 0
+        self._now = None
+
+    def free_row(self, row: int) -> None:
+        """Forget a row without members whose windows have closed."""
+        if row >= CROWD:
+            self._in_crowd(row).free_row(row - CROWD)
+            return
+        self.versions.drop_row(row)
+        self.declarations.clear(row)
+        self.history.clear(row)
+        self.sizes[row], self._last_spend[row] = 0, 0
+        self._free.append(row)
+        self._now = None
+
+    def size(self, row: int) -> int:
+        """How many people a row stands for."""
+        return int(self._in_crowd(row).sizes[row - CROWD] if row >= CROWD else self.sizes[row])
+
+    def resize(self, row: int, size: int) -> None:
+        """Set how many people a row stands for."""
+        if row >= CROWD:
+            self._in_crowd(row).resize(row - CROWD, size)
+        else:
+            self.sizes[row] = size
+        self._now = None
+
+    def remember(self, requirement: Requirement) -> None:
+        """Make sure that the windows of a requirement can be looked back on from now on."""
+        if isinstance(requirement, Fixed):
+            self._span(requirement.window)
+        else:
+            self._span(max(requirement.backward.window, requirement.forward.window))
+
+    def forget(self, last: int) -> None:
+        """Somebody was forgotten whose last registered slot was `last`; whoever joins may be them."""
+        self.history.forgotten = max(self.history.forgotten, last)
+        if self.crowd is not None:
+            self.crowd.forgotten = self.history.forgotten
+
+    def dominating(self, row: int, cohorts: Mapping[tuple[int, int], int]) -> int | None:
+        """The cohort, by (budget, window), that the single member of `row` may share from now on, if any."""
+        self.versions.prune(self.slot)
+        asked = self.versions.in_force(row)
+        cohort = None if asked is None else cohorts.get(asked)
+        if cohort is None or self.versions.live(row) != {asked} or self.sizes[cohort] == 0:
+            return None
+        if self.declarations.active_rows(self.slot, np.arange(self.history.rows) == row).size:
+            return None
+        return cohort if self.history.dominates(cohort, row) else None
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _join(self, mine: Units, crowd: Units) -> Units:
+        return np.concatenate([mine, crowd]) if self.history.rows else crowd
+
+    def _in_crowd(self, row: int) -> Crowd:
+        if self.crowd is None or not CROWD <= row < CROWD + self.crowd.rows:
+            raise IndexError(f"no row {row} in the crowd")
+        return self.crowd
+
+    def _ask(self, row: int, requirement: Requirement) -> None:
+        if row >= CROWD:
+            self._in_crowd(row).declare(row - CROWD, int(self.levels([requirement])[0]))
+        elif isinstance(requirement, Fixed):
+            self.versions.begin(row, requirement.units, requirement.window, self.slot)
+        else:
+            self.declarations.reserve(row + 1)
+            self.declarations.now[row] = self.declarations.table.add(requirement)
+        self._now = None
+
+    def _spent(self, row: int, window: int, until: int) -> int:
+        """What a row spent in the last window - 1 slots up to slot `until`, as far as it is remembered."""
+        if row >= CROWD:
+            return self._in_crowd(row).spent(row - CROWD, min(window, self.span))
+        slots = np.arange(self.slot - self.span + 1, self.slot)
+        part_1, part_2 = self.history.spends(row)
+        return int((part_1 + part_2)[(slots > self.slot - window) & (slots <= until)].sum())
+
+    def _new_row(self) -> int:
+        if not self._free:
+            return int(self._new_rows(1)[0])
+        row = self._free.pop()
+        self.history.clear(row)
+        self._now = None
+        return row
+
+    def _new_rows(self, many: int) -> npt.NDArray[np.int64]:
+        rows = self.history.open_rows(many)
+        self.sizes = np.concatenate([self.sizes, np.zeros(many, np.int64)])
+        self._last_spend = np.concatenate([self._last_spend, np.zeros(many, np.int64)])
+        self._now = None
+        return rows
+
+    def _span(self, window: int) -> None:
+        if window > self.span:
+            self.history.extend(window)
+            self.declarations.extend(window, self.slot)
+            if self.crowd is not None:
+                self.crowd.extend(window)
+            self._now = None
