@@ -94,7 +94,7 @@ def test_one_requirement_serves_everybody(name: str) -> None:
     assert publisher.ledger.sizes.tolist() == [3, 40]
     assert (publisher.ledger.room() == publisher.common.units).all()
     publisher.change("user-0", Fixed(7, 2))
-    publisher.join("user-3", Fixed("0.5", 5))
+    publisher.join("user-3", Fixed(3, 2))
     assert len(set(publisher.members.rows().tolist())) == 1
     assert publisher.ledger.sizes.tolist() == [4, 40]
 

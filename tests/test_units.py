@@ -69,6 +69,22 @@ def test_single_precision_is_read_as_what_it_is(budgets: list[float]) -> None:
     assert to_units_array(given_).tolist() == [to_units(float(epsilon)) for epsilon in given_]
 
 
+def test_every_multiple_of_a_unit_comes_back() -> None:
+    """n/10⁹ is n units for a million different n, although n/10⁹·10⁹ in doubles is often not n."""
+    rng = np.random.default_rng(9)
+    wanted = np.concatenate([np.arange(1, 200_001), rng.integers(1, 100 * NANO, 800_000)])
+    assert np.array_equal(to_units_array(wanted / NANO), wanted)
+    assert ((wanted / NANO * NANO) != wanted).any()
+
+
+def test_next_to_a_multiple_of_a_unit() -> None:
+    """The double below n/10⁹ is n - 1 units and the one above it is n, for 10⁵ different n."""
+    n = np.random.default_rng(10).integers(2, 100 * NANO, 100_000)
+    n[: n.size // 2] = 2 ** np.random.default_rng(11).integers(1, 36, n.size // 2) + n[: n.size // 2] % 1000
+    assert np.array_equal(to_units_array(np.nextafter(n / NANO, 0)), n - 1)
+    assert np.array_equal(to_units_array(np.nextafter(n / NANO, 100)), n)
+
+
 def test_whole_arrays() -> None:
     """Integers of any width are whole epsilon."""
     for kind in (np.int8, np.uint8, np.int64, np.uint64):

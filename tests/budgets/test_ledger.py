@@ -206,6 +206,29 @@ def test_asking_is_free(fast: bool, data: bytes) -> None:
 
 
 @fast
+@pytest.mark.parametrize("absorb", [False, True])
+def test_hundreds_of_different_requirements(absorb: bool, fast: bool) -> None:
+    """Two people who never ask for the same thing twice get what they would get from a ledger of their own."""
+    schedule = DynamicAbsorption() if absorb else DynamicDistribution()
+    first = dynamic((1000, 3))
+    pair = Pair(schedule, {USERS[0]: first, USERS[1]: first}, fast=fast)
+    alone = [Pair(schedule, {user: first}) for user in USERS[:2]]
+    for slot in range(2, 402):
+        for k, user in enumerate(USERS[:2]):
+            asked = dynamic((1000 + 2 * slot + k, 1 + slot % 5), (1500 + slot, 1 + slot % 7))
+            for each in (pair, alone[k]):
+                each.members.change(user, asked)
+        offer, single = pair.offer(), [each.offer() for each in alone]
+        rows = pair.members.rows()
+        assert offer.part_1[rows].tolist() == [int(one.part_1[0]) for one in single]
+        if not absorb:  # one who rests makes the other rest
+            assert offer.part_2[rows].tolist() == [int(one.part_2[0]) for one in single]
+        for each in (pair, *alone):
+            each.ledger.charge(each.ledger.offer(schedule))
+            each.ledger.settle(published=not absorb and slot % 3 == 0)
+
+
+@fast
 def test_memory_depends_on_rows_and_windows_only(fast: bool) -> None:
     """Bytes held are the same after 10 windows and after 100."""
     pair = played(Tape(bytes(3)), fast)

@@ -74,7 +74,7 @@ def play(pair: Pair, tape: Tape, *, alone: bool, flips: bool) -> None:
     assert all(oracle.violations() == [] for oracle in pair.oracles.values())
 
 
-SERVED = [
+KINDS: list[tuple[type[Schedule], Rest]] = [
     (Distribution, "all"),
     (Absorption, "all"),
     (Absorption, "own"),
@@ -82,8 +82,9 @@ SERVED = [
     (DynamicAbsorption, "all"),
     (DynamicAbsorption, "own"),
 ]
-served = pytest.mark.parametrize(("schedule", "rest"), SERVED)
-fast = pytest.mark.parametrize("fast", FAST)
+# Fixed requirements know one way only.
+SERVED = [(schedule, rest, fast) for schedule, rest in KINDS for fast in (FAST if schedule.dynamic else FAST[:1])]
+served = pytest.mark.parametrize(("schedule", "rest", "fast"), SERVED)
 
 
 def alone(schedule: type[Schedule], rest: Rest, fast: bool, data: bytes) -> None:
@@ -96,30 +97,29 @@ def shared(schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data:
     play(pair, Tape(data), alone=False, flips=schedule.dynamic is not None)
 
 
-@fast
 @served
 @given(data=tapes)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_alone_in_a_row_the_ledger_is_the_oracle(schedule: type[Schedule], rest: Rest, fast: bool, data: bytes) -> None:
     """Room, parts, rests and borders equal the oracle's through joins, leaves, returns, changes and flips."""
     alone(schedule, rest, fast, data)
 
 
-@fast
-@pytest.mark.parametrize("schedule", [Distribution, DynamicDistribution])
+@pytest.mark.parametrize(
+    ("schedule", "fast"), [(schedule, fast) for schedule, rest, fast in SERVED if "Distribution" in schedule.__name__]
+)
 @given(data=tapes)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_forgetting_closed_windows_changes_nothing(schedule: type[Schedule], fast: bool, data: bytes) -> None:
     """With the longest window as horizon, people and rows are forgotten; the numbers stay the oracle's."""
     pair = Pair(schedule(), horizon=7, fast=fast)
     play(pair, Tape(data), alone=True, flips=schedule.dynamic is not None)
 
 
-@fast
 @served
 @pytest.mark.parametrize("horizon", [1, 7, 64])
 @given(data=tapes)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_in_shared_rows_the_ledger_is_never_more_generous(
     schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data: bytes
 ) -> None:
@@ -131,7 +131,6 @@ def test_in_shared_rows_the_ledger_is_never_more_generous(
 
 
 @pytest.mark.slow
-@fast
 @served
 @given(data=st.binary(min_size=100, max_size=250))
 @settings(max_examples=1000, deadline=None)
@@ -141,7 +140,6 @@ def test_alone_in_a_row_thoroughly(schedule: type[Schedule], rest: Rest, fast: b
 
 
 @pytest.mark.slow
-@fast
 @served
 @pytest.mark.parametrize("horizon", [1, 7, 64])
 @given(data=st.binary(min_size=100, max_size=250))

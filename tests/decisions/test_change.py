@@ -106,6 +106,13 @@ def test_publish_only_above_the_bar() -> None:
     assert not decide([-1, -1, -1], np.array([4, 0, 0, 0]), theta - 2, ChangeTrigger())
 
 
+def test_exactly_at_the_bar_is_not_above_it() -> None:
+    """A distance of 6/4 publishes above a bar of 1.49, and not at a bar of 1.5."""
+    reference = np.array([3, 0, 0, 0])
+    assert decide([1, 1, 1], reference, ONE, ChangeTrigger(bar=lambda selection, sensitivity: 1.49))
+    assert not decide([1, 1, 1], reference, ONE, ChangeTrigger(bar=lambda selection, sensitivity: 1.5))
+
+
 def test_nothing_on_offer_never_publishes() -> None:
     """Without part 2 the change is measured, since its budget is spent, and the slot is skipped."""
     noise = Silent()

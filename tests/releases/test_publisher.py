@@ -216,6 +216,21 @@ def test_declarations_for_everybody(fast: bool) -> None:
     assert one.trace.part_1[one.members.rows()].tolist() == [100_000_000, 250_000_000, 50_000_000]
 
 
+@fast
+def test_guests_are_forgotten(fast: bool) -> None:
+    """A publisher that lives long remembers no more people than its windows need."""
+    mechanism = Mechanism("forced", DynamicDistribution(), Forced(range(0, 1000, 3)))
+    one = Publisher(Register.from_rows(PEOPLE), 3, mechanism, noise=Recorded(1), fast=fast)
+    lengths = []
+    for slot in range(1, 121):
+        asked = Dynamic((1, 3)) if slot % 2 else Fixed(1, 3)
+        one.join(f"guest-{slot}", asked)
+        one.step(Slot(slot, {f"guest-{slot}": 1}))
+        one.leave(f"guest-{slot}")
+        lengths.append((len(one.members.register), one.ledger.rows))
+    assert max(lengths[20:]) <= max(lengths[:20])
+
+
 def test_silent_publications_are_the_true_counts() -> None:
     """With noise that adds nothing the loop adds nothing either: published counts are the slot's counts."""
     one = publisher(noise=Silent(1), publish={1, 3})
