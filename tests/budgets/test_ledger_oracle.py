@@ -133,7 +133,7 @@ def test_in_shared_rows_the_ledger_is_never_more_generous(
 @pytest.mark.slow
 @served
 @given(data=st.binary(min_size=100, max_size=250))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_alone_in_a_row_thoroughly(schedule: type[Schedule], rest: Rest, fast: bool, data: bytes) -> None:
     """The same as above on many more and longer histories."""
     alone(schedule, rest, fast, data)
@@ -143,7 +143,7 @@ def test_alone_in_a_row_thoroughly(schedule: type[Schedule], rest: Rest, fast: b
 @served
 @pytest.mark.parametrize("horizon", [1, 7, 64])
 @given(data=st.binary(min_size=100, max_size=250))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_in_shared_rows_thoroughly(schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data: bytes) -> None:
     """The same as above on many more and longer histories."""
     shared(schedule, rest, horizon, fast, data)

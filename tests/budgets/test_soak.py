@@ -22,7 +22,7 @@ from wevent.units import Units
 SLOTS = 1_000_000
 CHECK = 50_000
 WARM = 100_000
-TRACED = 900_000
+TRACED = 950_000
 SPAN = 17
 STAY = {"user-0": fixed(ONE + 7, 5), "user-1": fixed(2 * ONE + 1, SPAN), "user-2": fixed(3, 1)}
 GUESTS = [fixed(ONE + 7, 5), fixed(ONE // 3, 9), fixed(97, 11)]
