@@ -147,6 +147,29 @@ def test_more_levels_than_fit_into_a_byte() -> None:
     assert crowd is not None and len(crowd.table) > 255
 
 
+@pytest.mark.parametrize("schedule", [DynamicDistribution(), DynamicAbsorption()], ids=lambda s: s.name)
+def test_longer_windows_in_the_middle_of_a_stream(schedule: Schedule) -> None:
+    """When a longer window comes, once or twice before a slot, forgotten slots and sums stay those of numpy."""
+    for seed in range(12):
+        twins = Twins(seed)
+        for slot in range(1, 70):
+            if slot % 9 == 0:
+                for window in (13 + slot // 3, 14 + slot // 2):
+                    asked = Dynamic(("2", window), (f"{3 * 10**8 + slot}e-9", window))
+                    user = int(twins.rng.integers(0, twins.people))
+                    for side in twins.sides:
+                        side.change(user, asked)
+            offers = twins.compare(schedule)
+            published = bool(twins.rng.random() < 0.4)
+            for side, offer in zip(twins.sides, offers, strict=True):
+                side.ledger.charge(offer)
+                side.ledger.settle(published)
+            if slot % 5 == 0:
+                choice = twins.rng.integers(-1, twins.levels, twins.people)
+                for side in twins.sides:
+                    side.declare(twins.table, choice)
+
+
 def test_above_the_room_is_refused() -> None:
     """One unit above a row's room refuses the whole charge, and nothing changes."""
     twins = Twins(5)

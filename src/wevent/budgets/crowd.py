@@ -147,7 +147,7 @@ class Crowd:
         self._escapes.extend(span, slots)
         oldest = self.slot - self.span + 1
         if oldest > 1:
-            self._known = oldest
+            self._known = max(self._known, oldest)
         self.span = span
         self._offered = None
 
@@ -330,7 +330,10 @@ class Crowd:
             saved = (row["saved"], row["saved_code"], row["saved_until"])
             kernels.take_saved(levels, row["last"], *saved, t, fresh, part_2)
         if self._sums.size:
-            found = np.flatnonzero((self._published == t - self.span) & (self._published > 0))
+            left_span = t - self.span >= max(
+                self._known, 1
+            )  # what an earlier, shorter span lost has left the sums already
+            found = np.flatnonzero(self._published == t - self.span) if left_span else np.empty(0, np.int64)
             leaving = int(found[0]) if found.size else -1
             kernels.take_sums(
                 levels,
