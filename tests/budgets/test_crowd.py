@@ -148,26 +148,34 @@ def test_more_levels_than_fit_into_a_byte() -> None:
 
 
 @pytest.mark.parametrize("schedule", [DynamicDistribution(), DynamicAbsorption()], ids=lambda s: s.name)
-def test_longer_windows_in_the_middle_of_a_stream(schedule: Schedule) -> None:
-    """When a longer window comes, once or twice before a slot, forgotten slots and sums stay those of numpy."""
-    for seed in range(12):
-        twins = Twins(seed)
-        for slot in range(1, 70):
-            if slot % 9 == 0:
-                for window in (13 + slot // 3, 14 + slot // 2):
-                    asked = Dynamic(("2", window), (f"{3 * 10**8 + slot}e-9", window))
-                    user = int(twins.rng.integers(0, twins.people))
-                    for side in twins.sides:
-                        side.change(user, asked)
-            offers = twins.compare(schedule)
-            published = bool(twins.rng.random() < 0.4)
-            for side, offer in zip(twins.sides, offers, strict=True):
+@pytest.mark.parametrize("longer", [(4,), (2, 4), (6, 11)])
+def test_longer_windows_in_the_middle_of_a_stream(schedule: Schedule, longer: tuple[int, ...]) -> None:
+    """When longer windows come before one slot, what was forgotten and what was summed up stay those of numpy."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        first = [Dynamic(("1", 1), ("0.8", int(window))) for window in rng.integers(1, 4, 5)]
+        register = Register.from_rows(enumerate(first))
+        sides = [Membership(register, Ledger(fast=fast), dynamic=True) for fast in (False, True)]
+        for slot in range(1, 50):
+            if slot in (9, 21):
+                for window in longer:
+                    for side in sides:
+                        side.join(f"{slot}-{window}", Fixed(1, window + slot // 20))
+                wide = int(rng.integers(1, sides[0].ledger.span + 1))
+                for side in sides:
+                    side.change(slot % 5, Dynamic(("1", 1), ("0.9", wide)))
+                    side.change(slot % 4, Dynamic(("1", 2), ("1.7", sides[0].ledger.span)))
+            rooms = [side.ledger.room()[side.rows()] for side in sides]
+            offers = [side.ledger.offer(schedule) for side in sides]
+            parts = [
+                offer.part_1[side.rows()] + offer.part_2[side.rows()] for side, offer in zip(sides, offers, strict=True)
+            ]
+            np.testing.assert_array_equal(*rooms)
+            np.testing.assert_array_equal(*parts)
+            published = bool(rng.random() < 0.3)
+            for side, offer in zip(sides, offers, strict=True):
                 side.ledger.charge(offer)
                 side.ledger.settle(published)
-            if slot % 5 == 0:
-                choice = twins.rng.integers(-1, twins.levels, twins.people)
-                for side in twins.sides:
-                    side.declare(twins.table, choice)
 
 
 def test_above_the_room_is_refused() -> None:
