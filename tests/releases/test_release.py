@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wevent.decisions.estimators import standard_error
 from wevent.decisions.selection import Selection, choose_threshold
-from wevent.releases.release import Decision, ExpectedError, Release, expected_error, standard_error
+from wevent.releases.release import Decision, ExpectedError, Release, expected_error
 
 counts_of = st.lists(st.integers(-50, 10**6), min_size=1, max_size=20)
 

@@ -66,6 +66,15 @@ class Now:
         """Least E over live fixed versions."""
         return self._versions.least(self._versions.epsilon, self.rows)
 
+    def fixed_paced(self, interval: int) -> Units:
+        """Least E / ceil(w/k) over live fixed versions: what every k-th slot may cost, k = `interval`."""
+        times = -(-self._versions.window // interval)
+        return self._versions.least(self._versions.epsilon // times, self.rows)
+
+    def room_after(self, wait: int) -> Units:
+        """The room of fixed versions `wait` slots later, if nothing is spent until then; never below 0."""
+        return np.maximum(self._versions.room(self._history, wait), 0)
+
     @cached_property
     def fixed_window(self) -> npt.NDArray[np.int64]:
         """Least window over live fixed versions."""

@@ -6,8 +6,9 @@ would like for part 1 (measuring change) and part 2 (publishing), and which rows
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,27 @@ class Schedule(Protocol):
 
     def propose(self, now: Now) -> Proposal:
         """The wish for the slot that opens next."""
+        ...
+
+
+Predict = Callable[[npt.NDArray[np.int64], list[Units]], npt.NDArray[np.float64] | None]
+"""Intervals and the budgets of each come in; expected squared errors, from public things, or None go out."""
+
+
+@runtime_checkable
+class Planned(Schedule, Protocol):
+    """A schedule that looks ahead between slots; it has a public state of its own."""
+
+    def plan(self, now: Now, predict: Predict) -> None:
+        """Decide, from what is public, how to go on."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with what `state` gave."""
         ...
 
 

@@ -85,11 +85,14 @@ class Versions:
         np.minimum.at(result, self.row, values)
         return result
 
-    def room(self, history: History) -> Units:
-        """What each row may still spend in all, 0 where its window reaches into forgotten slots (axes: row)."""
-        part_1, part_2 = history.spent(self.window, self.row)
+    def room(self, history: History, wait: int = 0) -> Units:
+        """What each row may still spend in all, 0 where its window reaches into forgotten slots (axes: row).
+
+        With `wait`, what it may spend so many slots later if nothing is spent until then.
+        """
+        part_1, part_2 = history.spent(np.maximum(self.window - wait, 1) if wait else self.window, self.row)
         room = self.epsilon - part_1 - part_2
-        unknown = history.slot - self.window + 1 < history.known_since[self.row]
+        unknown = history.slot + wait - self.window + 1 < history.known_since[self.row]
         if unknown.any():
             room = np.where(unknown, 0, room)
         return self.least(room, history.rows)

@@ -23,6 +23,38 @@ _REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
+class Crowding:
+    """How much of the loss falls on one cell, in the mean over cells: factors for variance and squared bias.
+
+    The factors of 1 are the worst case: everybody who is lost stands in one cell, and that cell is looked at.
+    """
+
+    variance: float = 1.0
+    squared_bias: float = 1.0
+
+
+WORST = Crowding()
+
+
+def worst(public: npt.NDArray[np.float64] | None, people: int) -> Crowding:
+    """Everybody who is lost stands in one cell, whatever is public."""
+    return WORST
+
+
+def expected(public: npt.NDArray[np.float64] | None, people: int) -> Crowding:
+    """People who are lost stand where the public counts say that people are, in proportion (axes of `public`: cell).
+
+    Guarantees:
+        A function of released counts and registered people, so it costs nothing.
+        Never above the worst case; the worst case itself where nothing is public yet.
+    """
+    if public is None or people < 1:
+        return WORST
+    share = np.clip(public / people, 0.0, 1.0)
+    return Crowding(float(share.mean()), float(np.square(share).mean()))
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """The threshold of least expected squared error per cell, and the three parts of that error.
 
@@ -33,6 +65,7 @@ class Selection:
         noise: 2 s²/θ².
         budgets: what each row is sampled by, if anybody is: its budget, rounded down where too many are different.
         least: the least budget of anybody, if it is known; a threshold that is not above it samples nobody.
+        crowding: how much of variance and squared bias counts in `error`.
     """
 
     threshold: int
@@ -41,15 +74,21 @@ class Selection:
     noise: float
     budgets: Units = field(repr=False, compare=False)
     least: int = field(default=0, repr=False)
+    crowding: Crowding = field(default=WORST, repr=False)
 
     @property
     def error(self) -> float:
-        """Expected squared error of a cell, at most."""
-        return self.variance + self.squared_bias + self.noise
+        """Expected squared error of a cell: at most, or in the mean over cells, as the crowding says."""
+        return self.variance * self.crowding.variance + self.squared_bias * self.crowding.squared_bias + self.noise
 
 
 def choose_threshold(
-    budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, *, fast: bool | None = None
+    budgets: Units,
+    sizes: npt.NDArray[np.int64],
+    sensitivity: int,
+    *,
+    crowding: Crowding = WORST,
+    fast: bool | None = None,
 ) -> Selection:
     """The threshold of least error among the positive budgets, the smallest on a tie.
 
@@ -57,6 +96,7 @@ def choose_threshold(
         budgets: on offer now, in units (axes: row).
         sizes: registered people per row; rows of nobody do not count (axes: row).
         sensitivity: how far one person's rows can move the histogram, in L1.
+        crowding: how much of the loss falls on one cell; by default all of it.
         fast: use numba for many rows; by default if it is installed.
 
     Guarantees:
@@ -64,25 +104,27 @@ def choose_threshold(
         People with budget 0 count as lost.
     """
     if budgets.size <= _REMEMBERED:
-        return _choose_again(budgets.tobytes(), sizes.tobytes(), sensitivity)
-    return _choose(budgets, sizes, sensitivity, has_numba() if fast is None else fast)
+        return _choose_again(budgets.tobytes(), sizes.tobytes(), sensitivity, crowding)
+    return _choose(budgets, sizes, sensitivity, crowding, has_numba() if fast is None else fast)
 
 
 @lru_cache(maxsize=16)
-def _choose_again(budgets: bytes, sizes: bytes, sensitivity: int) -> Selection:
+def _choose_again(budgets: bytes, sizes: bytes, sensitivity: int, crowding: Crowding) -> Selection:
     """With few rows, what was chosen before: measuring change offers the same budgets in every slot."""
-    return _choose(np.frombuffer(budgets, np.int64), np.frombuffer(sizes, np.int64), sensitivity, fast=False)
+    return _choose(np.frombuffer(budgets, np.int64), np.frombuffer(sizes, np.int64), sensitivity, crowding, fast=False)
 
 
-def _choose(budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, fast: bool) -> Selection:
-    values, people, bits = _grades(budgets, sizes, fast)
+def _choose(
+    budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, crowding: Crowding, fast: bool
+) -> Selection:
+    values, people, bits = grades(budgets, sizes, fast)
     positive = values > 0
     if not positive.any():
         return Selection(0, 0.0, 0.0, math.inf, budgets)
     variance, squared_bias = _losses(values, people)
     noise = 2.0 * (sensitivity * NANO / values[positive]) ** 2
     lost = values.size - noise.size
-    error = variance[lost:] + squared_bias[lost:] + noise
+    error = variance[lost:] * crowding.variance + squared_bias[lost:] * crowding.squared_bias + noise
     best = int(np.argmin(error))
     if bits is not None and lost + best > 0:  # somebody is sampled
         budgets = floor_to_steps(budgets, bits)
@@ -93,6 +135,7 @@ def _choose(budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, fast
         float(noise[best]),
         budgets,
         int(values[0]),
+        crowding,
     )
 
 
@@ -115,9 +158,7 @@ def _losses(values: Units, people: npt.NDArray[np.int64]) -> tuple[npt.NDArray[n
     return variance, bias * bias
 
 
-def _grades(
-    budgets: Units, sizes: npt.NDArray[np.int64], fast: bool
-) -> tuple[Units, npt.NDArray[np.int64], int | None]:
+def grades(budgets: Units, sizes: npt.NDArray[np.int64], fast: bool) -> tuple[Units, npt.NDArray[np.int64], int | None]:
     """Different budgets, how many people have each, and the bits they were rounded down to if there were too many."""
     if fast and budgets.size > 4 * MOST_GRADES:
         from wevent.decisions.fast import tally

@@ -1,44 +1,48 @@
 """The one loop: a slot comes in, a release goes out; charge, draw, settle.
 
-A publisher joins the axes: a ledger that says what is left, a schedule that offers, OBS and sampling
-that make one count out of many budgets, and a trigger that decides whether to publish (SPEC §5-§8).
+A publisher joins the axes: a ledger that says what is left, a schedule that offers, an estimator that makes one
+count out of many budgets, a trigger that decides whether to publish (SPEC §5-§8), and a filter that shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.budgets.schedules import Schedule
+from wevent.budgets.schedules import Planned, Schedule
 from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.decisions.change import Trigger
-from wevent.decisions.sampling import sample
-from wevent.decisions.selection import Selection, choose_threshold
+from wevent.decisions.estimators import Estimator, Sampled
+from wevent.decisions.selection import Selection
 from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
 from wevent.events.slot import Slot
 from wevent.noise import Noise, SecureNoise
+from wevent.releases.filters import Unfiltered, View
 from wevent.releases.journal import Journal, MemoryJournal
-from wevent.releases.release import Decision, Release, Trace, expected_error, standard_error
+from wevent.releases.release import Decision, Raw, Release, Trace, expected_error
 from wevent.settings import Privacy, has_numba
+from wevent.units import Units
 
 _TRACED_ROWS = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """A named choice on the axes schedule and trigger."""
+    """A named choice on the axes schedule, trigger, estimator and filter."""
 
     name: str
     schedule: Schedule
     trigger: Trigger
+    estimator: Estimator = field(default_factory=Sampled)
+    filter: Callable[[int], View] = Unfiltered
 
 
 class Publisher:
@@ -78,9 +82,7 @@ class Publisher:
         self.members = Membership(register, self.ledger, dynamic=dynamic)
         self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
         self._reader.prepare(self.members.rows(), self.ledger.rows)
-        self._counts = np.zeros(len(self.domain), np.int64)
-        self._standard_error = np.full(len(self.domain), np.inf)
-        self._counts.flags.writeable = self._standard_error.flags.writeable = False
+        self.view = mechanism.filter(len(self.domain))
         self.trace: Trace | None = None
 
     def __repr__(self) -> str:
@@ -113,24 +115,41 @@ class Publisher:
         if (kept := self.journal.find(slot.number)) is not None:
             return kept
         tally = self._read(slot)
+        self._plan()
         offer = self.ledger.offer(self.mechanism.schedule)
         borders = self._borders()
         self.journal.charge(offer)  # before anything is drawn; if it cannot be kept, the slot can be tried again
         self.ledger.charge(offer)
+        view = self.view
         try:
             self._noise.rekey()
             release = self.journal.settle(self._draw(tally, offer, borders))
         except BaseException:
+            self.view = view  # what was not kept was not shown, and nothing is learned from it
             charged = offer.part_1 + offer.part_2
             self.trace = Trace(offer.slot, offer.part_1, offer.part_2, charged, borders, None)
             with suppress(Exception):  # a journal that cannot keep even this finds the bare charge when it starts again
                 self._lose(slot.number)
             raise
-        published = release.decision is Decision.PUBLISHED
-        self.ledger.settle(published)  # refunds part 2 if nothing was published
-        if published:
-            self._counts, self._standard_error = release.counts, release.standard_error
+        self.ledger.settle(release.decision is Decision.PUBLISHED)  # refunds part 2 if nothing was published
         return release
+
+    def _plan(self) -> None:
+        """Let a schedule that looks ahead do so, from what is public."""
+        schedule = self.mechanism.schedule
+        if isinstance(schedule, Planned):
+            schedule.plan(self.ledger.now(), self._foretell)
+
+    def _foretell(self, intervals: npt.NDArray[np.int64], budgets: Sequence[Units]) -> npt.NDArray[np.float64] | None:
+        """Expected squared error of publishing at such intervals with such budgets."""
+        estimator, sizes, s = self.mechanism.estimator, self.ledger.all_sizes, self.privacy.sensitivity
+        noise = [estimator.choose(each, sizes, s, self.view.public).error for each in budgets]
+        return self.view.outlook(intervals.astype(np.float64), np.array(noise), self._most)
+
+    @property
+    def _most(self) -> int:
+        """No cell can hold more than this."""
+        return int(self.ledger.all_sizes.sum()) * self.privacy.contributions
 
     def _lose(self, slot: int) -> None:
         """The charge stays, the counts repeat, nothing is drawn again."""
@@ -161,26 +180,29 @@ class Publisher:
         if offer.nullified:
             self.trace = Trace(offer.slot, offer.part_1, offer.part_2, offer.part_1, borders, None)
             return self._repeat(offer.slot, Decision.NULLIFIED, None)
-        sizes, s = self.ledger.all_sizes, self.privacy.sensitivity
-        selection = choose_threshold(offer.part_2, sizes, s)
-        verdict = self.mechanism.trigger.decide(tally, offer, selection, self._counts, sizes, s, self._noise)
+        sizes, s, estimator, view = self.ledger.all_sizes, self.privacy.sensitivity, self.mechanism.estimator, self.view
+        selection = estimator.choose(offer.part_2, sizes, s, view.public)
+        verdict = self.mechanism.trigger.decide(tally, offer, selection, view.reference, sizes, s, self._noise)
         spent = offer.part_1 + offer.part_2 if verdict.publish else offer.part_1
         self.trace = Trace(offer.slot, offer.part_1, offer.part_2, spent, borders, verdict.change)
         if not verdict.publish:
             return self._repeat(offer.slot, Decision.SKIPPED, selection)
-        counts = sample(tally, selection, sizes, s, self._noise)
-        error = standard_error(counts, selection, s)
-        counts.flags.writeable = error.flags.writeable = False
+        evidence = estimator.draw(tally, selection, sizes, s, self._noise, view.public)
+        self.view = view.copy()
+        shown = self.view.publish(offer.slot, evidence, self._most)
         return Release(
             offer.slot,
-            counts,
+            shown.counts,
             Decision.PUBLISHED,
             selection.threshold / 1e9,
-            error,
+            shown.standard_error,
             expected_error(selection),
+            Raw(evidence.counts, np.sqrt(evidence.variance)),
+            estimator.assumption,
         )
 
     def _repeat(self, slot: int, decision: Decision, selection: Selection | None) -> Release:
         expected = None if selection is None else expected_error(selection)
         threshold = None if selection is None or expected is None else selection.threshold / 1e9
-        return Release(slot, self._counts, decision, threshold, self._standard_error, expected)
+        shown, assumption = self.view.repeat(slot), self.mechanism.estimator.assumption
+        return Release(slot, shown.counts, decision, threshold, shown.standard_error, expected, assumption=assumption)

@@ -11,7 +11,10 @@ import numpy.typing as npt
 from wevent.cohorts.counting import Counts
 from wevent.decisions.change import Change
 from wevent.decisions.selection import Selection
-from wevent.units import NANO, Units
+from wevent.units import Units
+
+NORMAL_95 = 1.959963984540054
+"""So many standard errors to either side hold 95 % of a normal distribution."""
 
 
 class Decision(StrEnum):
@@ -42,25 +45,54 @@ class ExpectedError:
 
 
 @dataclass(frozen=True, slots=True)
+class Raw:
+    """What a publication said before any filter: noisy counts and the root of their expected squared error.
+
+    Whoever keeps these can filter or smooth the history again, at no cost (`releases.smoothing`).
+    """
+
+    counts: Counts | npt.NDArray[np.float64] = field(repr=False)
+    standard_error: npt.NDArray[np.float64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        self.counts.flags.writeable = self.standard_error.flags.writeable = False
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """One slot's public counts.
 
     Attributes:
         slot: its number.
-        counts: one whole number per cell; may be negative, since it is noisy (axes: cell).
+        counts: per cell. Without a filter one whole number (fractional if people were weighted), which may be
+            negative, since it is noisy; with a filter fractional and never negative (axes: cell).
         decision: how the slot ended.
         threshold: the budget that set the noise of a publication in this slot, in ε; None if nothing was on offer.
-        standard_error: per cell, root of the expected squared error of the counts when they were published;
-            infinite before the first publication. It does not know how the stream moved since (axes: cell).
+        standard_error: per cell, root of the expected squared error of the counts; infinite before the first
+            publication. Without a filter it does not know how the stream moved since (axes: cell).
         error: what a publication in this slot would be off by; for the operator. None if nothing was on offer.
+        raw: what was published before any filter; None if nothing was.
+        assumption: what must be true for the counts to be right in the mean; None if nothing must.
     """
 
     slot: int
-    counts: Counts = field(repr=False)
+    counts: Counts | npt.NDArray[np.float64] = field(repr=False)
     decision: Decision
     threshold: float | None
     standard_error: npt.NDArray[np.float64] = field(repr=False)
     error: ExpectedError | None = field(repr=False)
+    raw: Raw | None = field(default=None, repr=False)
+    assumption: str | None = field(default=None, repr=False)
+
+    @property
+    def low(self) -> npt.NDArray[np.float64]:
+        """Lower end of the 95 % interval; no count is below 0 (axes: cell)."""
+        return np.maximum(self.counts - NORMAL_95 * self.standard_error, 0.0)
+
+    @property
+    def high(self) -> npt.NDArray[np.float64]:
+        """Upper end of the 95 % interval (axes: cell)."""
+        return np.maximum(self.counts + NORMAL_95 * self.standard_error, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +121,7 @@ def expected_error(selection: Selection) -> ExpectedError | None:
     """The three parts of a selection; None if nothing was on offer."""
     if selection.threshold == 0:
         return None
-    return ExpectedError(selection.variance, selection.squared_bias, selection.noise)
-
-
-def standard_error(counts: Counts, selection: Selection, sensitivity: int) -> npt.NDArray[np.float64]:
-    """Root of the expected squared error per cell, from public things only (axes: cell).
-
-    The noise is the same everywhere; who was lost by sampling is taken to stand where the released
-    counts say that people are.
-    """
-    q = np.exp(-selection.threshold / (NANO * sensitivity))
-    noise = 2 * q / (1 - q) ** 2  # variance of the discrete Laplace distribution
-    there = np.maximum(counts, 0).astype(np.float64)
-    share = there / there.sum() if there.any() else np.full(counts.size, 1 / counts.size)
-    return np.sqrt(noise + selection.variance * share + selection.squared_bias * share**2)
+    crowding = selection.crowding
+    return ExpectedError(
+        selection.variance * crowding.variance, selection.squared_bias * crowding.squared_bias, selection.noise
+    )

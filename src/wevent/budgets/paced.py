@@ -1,0 +1,77 @@
+"""Publish every k-th slot: the ledger as it stands comes in, E / ceil(w/k) for each row goes out when it is due.
+
+Noise falls with the budget of a publication and the stream drifts between two of them. With process variance q per
+slot and variance R of the noise of one slot's budget, the error is least near k = (R/q)^(1/3). How k is chosen is
+up to whoever foretells the error from public things (`releases.filters`); the room decides what is really offered.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from wevent.budgets.now import Now
+from wevent.budgets.schedules import Predict, Proposal, Serves
+from wevent.units import UNBOUNDED, Units
+
+_STEP = 1.25
+"""Intervals that are tried grow by this factor."""
+
+
+class Paced:
+    """Every k-th slot, with an equal part of the budget each time.
+
+    Args:
+        interval: k at the start, and for good if nothing is foretold.
+
+    Guarantees:
+        At a constant interval every publication gets E / ceil(w/k): the windows always leave it.
+        What is proposed depends on requirements, spends and public counts only.
+    """
+
+    name: ClassVar[str] = "paced"
+    dynamic: ClassVar[Serves] = None
+
+    def __init__(self, interval: int = 1) -> None:
+        self.interval = interval
+        self._planned = -1  # the last publication that was looked at; 0 is before the first
+
+    def propose(self, now: Now) -> Proposal:
+        """An equal part of the budget if the interval is over."""
+        nothing = np.zeros(now.rows, np.int64)
+        return Proposal(nothing, now.fixed_paced(self.interval) if self.due(now) else nothing)
+
+    def due(self, now: Now) -> bool:
+        """Whether the interval since the last publication is over."""
+        return now.last_slot == 0 or now.slot - now.last_slot >= self.interval
+
+    def plan(self, now: Now, predict: Predict) -> None:
+        """After each publication, the interval of least foretold error, with what the windows will leave then."""
+        if now.last_slot == self._planned:
+            return
+        self._planned = now.last_slot
+        intervals = _intervals(now.longest_window)
+        waited = now.slot - now.last_slot if now.last_slot else np.inf
+        offers = [self._offer(now, int(k), max(0, int(k - min(waited, k)))) for k in intervals]
+        errors = predict(intervals, offers)
+        if errors is not None and np.isfinite(errors).any():
+            self.interval = int(intervals[np.argmin(errors)])
+
+    def _offer(self, now: Now, interval: int, wait: int) -> Units:
+        offer = np.minimum(now.fixed_paced(interval), now.room_after(wait))
+        return np.where(offer < UNBOUNDED, offer, 0)
+
+    def state(self) -> dict[str, Any]:
+        """The interval, and since when."""
+        return {"interval": self.interval, "planned": self._planned}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with what `state` gave."""
+        self.interval, self._planned = state["interval"], state["planned"]
+
+
+def _intervals(longest: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Whole numbers from 1 to the longest window, each about a quarter above the last."""
+    steps = np.arange(int(np.ceil(np.log(longest) / np.log(_STEP))) + 1 if longest > 1 else 1)
+    return np.unique(np.append(np.minimum(np.floor(_STEP**steps), longest), longest).astype(np.int64))

@@ -1,0 +1,208 @@
+"""Many budgets, one count: budgets on offer and a tally come in, noisy counts and their variance go out.
+
+`Sampled` keeps people by coins, as in [Du25]. `Unbiased` lets everybody count whole at the least budget.
+`Weighted` lets everybody count by their budget and accepts the loss. `decisions.pooled` scales that loss up again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.cohorts.counting import Counts
+from wevent.cohorts.histogram import Tally
+from wevent.decisions.sampling import sample
+from wevent.decisions.selection import (
+    Crowding,
+    Selection,
+    choose_threshold,
+    expected,
+    floor_to_steps,
+    grades,
+    worst,
+)
+from wevent.decisions.weighting import add_noise, laplace_variance, weigh, weight_bits, weighted_sums
+from wevent.noise import Noise
+from wevent.settings import has_numba
+from wevent.units import NANO, Units
+
+Floats = npt.NDArray[np.float64]
+Sizes = npt.NDArray[np.int64]
+Expect = Callable[[Floats | None, int], Crowding]
+"""What is public and how many are registered come in; where lost people are thought to stand goes out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A private measure of how people who ask for little differ from people who ask for much.
+
+    Attributes:
+        slope: noisy Σ u x / Σ u² · n for each cell, u being how far a person's weight is above the mean weight,
+            in means: by how many more people a cell would seem fuller if all weights were one mean higher (axes: cell).
+        variance: of the noise in it, the same in every cell.
+        leverage: Σ u² / n; slope times leverage is by how much pooled counts are too high.
+    """
+
+    slope: Floats = field(repr=False)
+    variance: float
+    leverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one publication says: public, since noise was added.
+
+    Attributes:
+        counts: noisy counts of people; whole numbers unless they were scaled (axes: cell).
+        variance: expected squared error of each (axes: cell).
+        contrast: measured beside them, or None.
+    """
+
+    counts: Counts | Floats = field(repr=False)
+    variance: Floats = field(repr=False)
+    contrast: Contrast | None = field(default=None, repr=False)
+
+
+class Estimator(Protocol):
+    """Makes one count out of many budgets."""
+
+    name: ClassVar[str]
+    assumption: ClassVar[str | None]
+    """What must be true of the stream for the counts to be right in the mean, in words; None if nothing must."""
+
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
+        """The threshold for these budgets; `public` are the counts shown last, None before any (axes: cell)."""
+        ...
+
+    def draw(
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
+    ) -> Evidence:
+        """Noisy counts at that threshold; a person loses at most the budget they offered."""
+        ...
+
+
+class Sampled:
+    """Optimal budget selection and the sample mechanism. [Du25] Alg. 1, [Jorgensen15].
+
+    Args:
+        expect: where lost people are thought to stand when a threshold is chosen: `selection.worst`, as published, or
+            `selection.expected`, where the last release says.
+    """
+
+    name: ClassVar[str] = "sampled"
+    assumption: ClassVar[str | None] = None
+
+    def __init__(self, expect: Expect = worst) -> None:
+        self.expect = expect
+
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
+        """The threshold of least error."""
+        if self.expect is worst:
+            return choose_threshold(budgets, sizes, sensitivity)
+        return choose_threshold(budgets, sizes, sensitivity, crowding=self.expect(public, int(sizes.sum())))
+
+    def draw(
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
+    ) -> Evidence:
+        """Kept people plus noise."""
+        counts = sample(tally, selection, sizes, sensitivity, noise)
+        return Evidence(counts, np.square(standard_error(counts, selection, sensitivity)))
+
+
+class Unbiased:
+    """Everybody counts whole, at the least budget that anybody offers.
+
+    Guarantees:
+        The counts are right in the mean, whoever is where.
+        If anybody has no budget left, nothing is published.
+    """
+
+    name: ClassVar[str] = "unbiased"
+    assumption: ClassVar[str | None] = None
+
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
+        """The least budget of anybody registered; 0 if there is none."""
+        there = budgets[sizes > 0]
+        threshold = int(there.min()) if there.size else 0
+        noise = 2.0 * (sensitivity * NANO / threshold) ** 2 if threshold > 0 else math.inf
+        return Selection(max(threshold, 0), 0.0, 0.0, noise, budgets, threshold)
+
+    def draw(
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
+    ) -> Evidence:
+        """Everybody plus noise."""
+        counts = add_noise(tally.total(), selection.threshold, 0, sensitivity, noise)
+        variance = laplace_variance(selection.threshold, 0, sensitivity)
+        return Evidence(counts, np.full(counts.size, variance))
+
+
+class Weighted:
+    """Everybody counts with weight min(1, e/θ), at the threshold θ of least error; the counts lean towards too few.
+
+    Args:
+        expect: where people are thought to stand who do not count in full when a threshold is chosen.
+
+    Guarantees:
+        At every threshold no more is lost than `Sampled` loses, and without its variance:
+        expm1(e)/expm1(θ) is at most e/θ.
+    """
+
+    name: ClassVar[str] = "weighted"
+    assumption: ClassVar[str | None] = None
+
+    def __init__(self, expect: Expect = expected) -> None:
+        self.expect = expect
+
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
+        """The threshold of least error among the positive budgets, the smallest on a tie."""
+        values, people, bits = grades(budgets, sizes, has_numba())
+        positive = values > 0
+        if not positive.any():
+            return Selection(0, 0.0, 0.0, math.inf, budgets)
+        crowding = self.expect(public, int(sizes.sum()))
+        below, offered = before(people), before(people * (values / NANO))
+        theta = values[positive] / NANO
+        squared_bias = np.square(np.maximum(below[positive] - offered[positive] / theta, 0.0))
+        noise = 2.0 * np.square(sensitivity / theta)
+        best = int(np.argmin(squared_bias * crowding.squared_bias + noise))
+        if bits is not None:
+            budgets = floor_to_steps(budgets, bits)
+        threshold = int(values[positive][best])
+        return Selection(
+            threshold, 0.0, float(squared_bias[best]), float(noise[best]), budgets, int(values[0]), crowding
+        )
+
+    def draw(
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
+    ) -> Evidence:
+        """Weighted sums plus noise, back on the scale of people; whole numbers if everybody counts in full."""
+        theta = selection.threshold
+        if theta <= selection.least:
+            return Unbiased().draw(tally, selection, sizes, sensitivity, noise, public)
+        bits = weight_bits(int(sizes.sum()) * sensitivity)
+        sums = weighted_sums(tally, weigh(selection.budgets, theta, bits), sizes)
+        noisy = add_noise(sums, theta, bits, sensitivity, noise)
+        counts = np.ldexp(noisy.astype(np.float64), -bits)
+        bias = np.square(standard_error(counts, selection, sensitivity)) - laplace_variance(theta, 0, sensitivity)
+        return Evidence(counts, laplace_variance(theta, bits, sensitivity) + np.maximum(bias, 0.0))
+
+
+def before(values: npt.NDArray[np.generic]) -> Floats:
+    """Sums of all elements before each one."""
+    return np.concatenate([[0.0], np.cumsum(values[:-1], dtype=np.float64)])
+
+
+def standard_error(counts: Counts | Floats, selection: Selection, sensitivity: int) -> Floats:
+    """Root of the expected squared error per cell, from public things only (axes: cell).
+
+    The noise is the same everywhere; who was lost is taken to stand where the released counts say that people are.
+    """
+    noise = laplace_variance(selection.threshold, 0, sensitivity)
+    there = np.maximum(counts, 0).astype(np.float64)
+    share = there / there.sum() if there.any() else np.full(counts.size, 1 / counts.size)
+    return np.sqrt(noise + selection.variance * share + selection.squared_bias * share**2)

@@ -1,0 +1,93 @@
+"""A bank of local levels: noisy values with known variance come in, levels weighted by likelihood go out.
+
+In each cell a level wanders by a random walk and the value of a slot varies around it; how fast and how far is not
+known, so several models run side by side, and each counts by how well it foretold what was published
+([Magill65], [West97] ch. 12). Public numbers only: nothing here costs budget.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+FORGETTING = 0.98
+"""Per publication: what was foretold fifty publications ago counts about a third."""
+
+
+class Bank:
+    """Models of one level per cell; arrays have the axes (model, cell), and none is written into once it is made.
+
+    Args:
+        cells: how many.
+        process: of each model, the variance of the walk per slot, in units of a cell's `scale`.
+        white: of each model, the variance of a slot's value around the level, in the same units.
+        prior: of each model, the variance of the level before anything is known.
+
+    Guarantees:
+        Weights of each cell are at least 0 and sum to 1.
+        Size and work depend on cells and models, never on how many slots have passed.
+    """
+
+    def __init__(self, cells: int, process: Floats, white: Floats, prior: Floats) -> None:
+        models = process.size
+        self.process, self.white = process[:, None], white[:, None]
+        self.level = np.zeros((models, cells))
+        self.variance = np.repeat(prior[:, None], cells, axis=1).astype(np.float64)
+        self.score = np.zeros((models, cells))
+        self.weight = np.full((models, cells), 1 / models)
+
+    def begin(self, value: Floats, noise: Floats, most: float) -> None:
+        """Where nothing is known but that no level is above `most`: the first values tell nothing about the models."""
+        trust = most * most / (most * most + noise)
+        self.level = np.broadcast_to(trust * value, self.level.shape).copy()
+        self.variance = np.broadcast_to(trust * noise, self.variance.shape).copy()
+
+    def update(self, gap: int, value: Floats, noise: Floats, scale: Floats) -> tuple[Floats, Floats]:
+        """Take in the values of a slot `gap` slots after the last; return estimates and variances (axes: cell)."""
+        ahead = self.variance + self.process * (scale * gap)
+        there = ahead + self.white * scale  # of the value that the noise was added to
+        total = there + noise
+        surprise = value - self.level
+        self.score = FORGETTING * self.score - 0.5 * (np.log(total) + surprise * surprise / total)
+        self._weigh()
+        gain = ahead / total
+        estimate = self.level + (there / total) * surprise
+        self.level = self.level + gain * surprise
+        self.variance = ahead * (1 - gain)
+        return self._mixed(estimate, there * (noise / total))
+
+    def now(self, scale: Floats) -> tuple[Floats, Floats, Floats]:
+        """Without news: the value, its variance, and by how much that grows per slot (axes: cell)."""
+        mean, variance = self._mixed(self.level, self.variance + self.white * scale)
+        return mean, variance, (self.weight * self.process).sum(axis=0) * scale
+
+    def levels(self) -> Floats:
+        """The level of each cell."""
+        return (self.weight * self.level).sum(axis=0)
+
+    def _weigh(self) -> None:
+        """Weights by likelihood; how often a model fits in other cells is what is expected of it in this one."""
+        models, cells = self.score.shape
+        often = (self.weight.sum(axis=1, keepdims=True) + 1.0) / (cells + models)
+        weight = often * np.exp(self.score - self.score.max(axis=0))
+        self.weight = weight / weight.sum(axis=0)
+
+    def _mixed(self, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+        middle = (self.weight * mean).sum(axis=0)
+        return middle, (self.weight * (variance + np.square(mean - middle))).sum(axis=0)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that was learned, as arrays."""
+        return {name: getattr(self, name) for name in _LEARNED}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with what was learned before."""
+        for name in _LEARNED:
+            setattr(self, name, state[name])
+
+
+_LEARNED = ("level", "variance", "score", "weight")

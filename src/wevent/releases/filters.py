@@ -1,0 +1,236 @@
+"""What to show: evidence of publications comes in, counts with error bars for every slot go out.
+
+`Unfiltered` shows the last evidence again and again. `StateSpace` runs a local level per cell and a bank of models of
+how fast it moves. Both are functions of what is public, so that neither costs budget.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from wevent.cohorts.counting import Counts
+from wevent.decisions.estimators import Evidence
+from wevent.releases.bank import Bank, Floats
+from wevent.releases.contrast import Correction
+
+WALKS = tuple(10.0**k for k in range(-5, 3))
+"""Variances of a level's walk per slot, as multiples of the level: from standing still to doubling within days."""
+
+VARIATIONS = (0.0, *(10.0 ** (k / 2) for k in range(-3, 4)))
+"""Variances of a slot around the level, as multiples of it: 1 is what people who come independently would give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a slot shows: counts and the root of their expected squared error (axes: cell)."""
+
+    counts: Counts | Floats = field(repr=False)
+    standard_error: Floats = field(repr=False)
+
+
+class View(Protocol):
+    """Turns evidence into what is shown; one object per publisher, with public state only."""
+
+    @property
+    def reference(self) -> Counts:
+        """What change is measured against: the last published counts, whole (axes: cell)."""
+        ...
+
+    @property
+    def public(self) -> Floats | None:
+        """What is known of the counts, for choosing thresholds; None before the first publication (axes: cell)."""
+        ...
+
+    def publish(self, slot: int, evidence: Evidence, people: int) -> Shown:
+        """Take in a publication among so many registered people."""
+        ...
+
+    def repeat(self, slot: int) -> Shown:
+        """A slot without one."""
+        ...
+
+    def outlook(self, intervals: Floats, noise: Floats, people: int) -> Floats | None:
+        """Expected squared error of publishing every k-th slot with such noise; None if nothing is foretold."""
+        ...
+
+    def copy(self) -> Self:
+        """An independent view that knows the same."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Everything, as plain values and arrays for `budgets.codec`."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with what `state` gave."""
+        ...
+
+
+class Unfiltered:
+    """Shows the last publication until the next.
+
+    Guarantees:
+        Whole counts stay whole.
+    """
+
+    def __init__(self, cells: int) -> None:
+        self._correction = Correction(cells)
+        self._shown = _frozen(np.zeros(cells, np.int64), np.full(cells, np.inf))
+        self._any = False
+
+    @property
+    def reference(self) -> Counts:
+        """The last published counts, rounded where they were scaled."""
+        return np.rint(self._shown.counts).astype(np.int64)
+
+    @property
+    def public(self) -> Floats | None:
+        """The last published counts."""
+        return self._shown.counts.astype(np.float64) if self._any else None
+
+    def publish(self, slot: int, evidence: Evidence, people: int) -> Shown:
+        """The evidence itself, corrected if a contrast was measured."""
+        evidence, more = self._correction.correct(slot, evidence, evidence.counts.astype(np.float64), people)
+        self._shown = _frozen(evidence.counts.copy(), np.sqrt(evidence.variance + more))
+        self._any = True
+        return self._shown
+
+    def repeat(self, slot: int) -> Shown:
+        """The same again; the standard error does not know how the stream moved since."""
+        return self._shown
+
+    def outlook(self, intervals: Floats, noise: Floats, people: int) -> Floats | None:
+        """Nothing is foretold."""
+        return None
+
+    def copy(self) -> Self:
+        """An independent view that knows the same."""
+        twin = copy(self)
+        twin._correction = self._correction.copy()
+        return twin
+
+    def state(self) -> dict[str, Any]:
+        """The last publication and what was learned from contrasts."""
+        shown = self._shown
+        return {
+            "counts": shown.counts,
+            "standard_error": shown.standard_error,
+            "any": int(self._any),
+            "correction": self._correction.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with what `state` gave."""
+        self._shown, self._any = _frozen(state["counts"].copy(), state["standard_error"].copy()), bool(state["any"])
+        self._correction.restore(state["correction"])
+
+
+class StateSpace:
+    """A local level per cell with process variance κ·λ and variation φ·λ around it, λ being the level itself.
+
+    Guarantees:
+        Counts are within 0 and the number of registered people.
+        A slot without a publication shows the level, with a standard error that grows.
+    """
+
+    def __init__(self, cells: int) -> None:
+        walk, variation = (grid.ravel() for grid in np.meshgrid(WALKS, VARIATIONS))
+        self._bank = Bank(cells, walk, variation, np.full(walk.size, np.inf))
+        self._correction = Correction(cells)
+        self._reference = np.zeros(cells, np.int64)
+        self._lean = np.zeros(cells)  # variance of the correction
+        self._slot = 0
+        self._people = 0
+        self._ahead: tuple[Floats, Floats, Floats] | None = None
+
+    @property
+    def reference(self) -> Counts:
+        """What was shown at the last publication, rounded."""
+        return self._reference
+
+    @property
+    def public(self) -> Floats | None:
+        """The level of each cell, at least one person."""
+        return self._scale(self._people) if self._slot else None
+
+    def publish(self, slot: int, evidence: Evidence, people: int) -> Shown:
+        """Let the models foretell the evidence, then learn from it."""
+        known = self._bank.levels() if self._slot else evidence.counts.astype(np.float64)
+        evidence, self._lean = self._correction.correct(slot, evidence, known, people)
+        values = evidence.counts.astype(np.float64)
+        if self._slot:
+            scale = self._scale(people)
+            counts, variance = self._bank.update(slot - self._slot, values, evidence.variance, scale)
+        else:
+            self._bank.begin(values, evidence.variance, max(people, 1))
+            counts, variance = self._bank.level[0], self._bank.variance[0]
+        self._slot, self._people, self._ahead = slot, people, None
+        shown = self._show(counts, variance)
+        self._reference = np.rint(shown.counts).astype(np.int64)
+        return shown
+
+    def repeat(self, slot: int) -> Shown:
+        """The level of each cell, with an error that grows from slot to slot."""
+        if not self._slot:
+            return _frozen(np.zeros(self._lean.size), np.full(self._lean.size, np.inf))
+        if self._ahead is None:
+            self._ahead = self._bank.now(self._scale(self._people))
+        level, variance, growth = self._ahead
+        return self._show(level, variance + growth * (slot - self._slot))
+
+    def outlook(self, intervals: Floats, noise: Floats, people: int) -> Floats | None:
+        """The mean over a cycle of k slots, cells and models, once the filter has settled.
+
+        Just before a publication the level has variance P = (kq + √(k²q² + 4kq(R+f)))/2, just after it
+        P' = P - kq; the published slot is off by (P+f)R/(P+f+R), the i-th one after it by P' + iq + f.
+        """
+        weight = self._bank.weight
+        often = weight.mean(axis=1, keepdims=True)
+        scale = self._scale(people) if self._slot else np.full(weight.shape[1], people / weight.shape[1])
+        typical = (weight * scale).sum(axis=1, keepdims=True) / np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
+        k, R = intervals[None, :], noise[None, :]
+        q, f = self._bank.process * typical, self._bank.white * typical
+        P = (k * q + np.sqrt(np.square(k * q) + 4 * k * q * (R + f))) / 2
+        after = k * q * (R + f) / P
+        fresh = (P + f) * (R / (P + f + R))
+        error = (fresh + (k - 1) * (after + f) + q * k * (k - 1) / 2) / k
+        return np.asarray((often * error).sum(axis=0))
+
+    def copy(self) -> Self:
+        """An independent view that knows the same."""
+        twin = copy(self)
+        twin._bank, twin._correction = copy(self._bank), self._correction.copy()
+        return twin
+
+    def state(self) -> dict[str, Any]:
+        """What the models learned, and when."""
+        return {
+            "bank": self._bank.state(),
+            "correction": self._correction.state(),
+            "reference": self._reference,
+            "lean": self._lean,
+            "slot": self._slot,
+            "people": self._people,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with what `state` gave."""
+        self._bank.restore(state["bank"])
+        self._correction.restore(state["correction"])
+        self._reference, self._lean = state["reference"].copy(), state["lean"].copy()
+        self._slot, self._people, self._ahead = state["slot"], state["people"], None
+
+    def _scale(self, people: int) -> Floats:
+        return np.clip(self._bank.levels(), 1.0, max(people, 1))
+
+    def _show(self, counts: Floats, variance: Floats) -> Shown:
+        return _frozen(np.clip(counts, 0.0, self._people), np.sqrt(variance + self._lean))
+
+
+def _frozen(counts: Counts | Floats, standard_error: Floats) -> Shown:
+    counts.flags.writeable = standard_error.flags.writeable = False
+    return Shown(counts, standard_error)
