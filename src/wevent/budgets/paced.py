@@ -12,21 +12,29 @@ from typing import Any, ClassVar
 import numpy as np
 
 from wevent.budgets.now import Now
-from wevent.budgets.schedules import Predict, Proposal, Serves
+from wevent.budgets.schedules import Planned, Predict, Proposal, Serves
 from wevent.units import UNBOUNDED, Units
 
-_STEP = 1.25
+_STEP = 1.5
 """Intervals that are tried grow by this factor."""
 
+_GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, modulo 1, spread evenly however many there are."""
 
-class Paced:
+_TURNS = 987
+
+
+class Paced(Planned):
     """Every k-th slot, with an equal part of the budget each time.
+
+    Intervals are stretched by up to a quarter, a different part of it each time: a stream with a rhythm of its own,
+    such as that of the day, would otherwise always be met in the same phase, and seem not to move at all.
 
     Args:
         interval: k at the start, and for good if nothing is foretold.
 
     Guarantees:
-        At a constant interval every publication gets E / ceil(w/k): the windows always leave it.
+        While k stays the same every publication gets E / ceil(w/k): the windows always leave it.
         What is proposed depends on requirements, spends and public counts only.
     """
 
@@ -36,6 +44,7 @@ class Paced:
     def __init__(self, interval: int = 1) -> None:
         self.interval = interval
         self._planned = -1  # the last publication that was looked at; 0 is before the first
+        self._turn = 0
 
     def propose(self, now: Now) -> Proposal:
         """An equal part of the budget if the interval is over."""
@@ -44,17 +53,18 @@ class Paced:
 
     def due(self, now: Now) -> bool:
         """Whether the interval since the last publication is over."""
-        return now.last_slot == 0 or now.slot - now.last_slot >= self.interval
+        stretch = int(self._turn * _GOLDEN % 1.0 * (self.interval // 4 + 1))
+        return now.last_slot == 0 or now.slot - now.last_slot >= self.interval + stretch
 
     def plan(self, now: Now, predict: Predict) -> None:
         """After each publication, the interval of least foretold error, with what the windows will leave then."""
         if now.last_slot == self._planned:
             return
-        self._planned = now.last_slot
+        self._planned, self._turn = now.last_slot, (self._turn + 1) % _TURNS
         intervals = _intervals(now.longest_window)
         waited = now.slot - now.last_slot if now.last_slot else np.inf
         offers = [self._offer(now, int(k), max(0, int(k - min(waited, k)))) for k in intervals]
-        errors = predict(intervals, offers)
+        errors = predict(intervals, np.array(offers))
         if errors is not None and np.isfinite(errors).any():
             self.interval = int(intervals[np.argmin(errors)])
 
@@ -64,14 +74,14 @@ class Paced:
 
     def state(self) -> dict[str, Any]:
         """The interval, and since when."""
-        return {"interval": self.interval, "planned": self._planned}
+        return {"interval": self.interval, "planned": self._planned, "turn": self._turn}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with what `state` gave."""
-        self.interval, self._planned = state["interval"], state["planned"]
+        self.interval, self._planned, self._turn = state["interval"], state["planned"], state["turn"]
 
 
 def _intervals(longest: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Whole numbers from 1 to the longest window, each about a quarter above the last."""
+    """Whole numbers from 1 to the longest window, each about half as much again as the last."""
     steps = np.arange(int(np.ceil(np.log(longest) / np.log(_STEP))) + 1 if longest > 1 else 1)
     return np.unique(np.append(np.minimum(np.floor(_STEP**steps), longest), longest).astype(np.int64))

@@ -6,9 +6,10 @@ would like for part 1 (measuring change) and part 2 (publishing), and which rows
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -41,25 +42,24 @@ class Schedule(Protocol):
         ...
 
 
-Predict = Callable[[npt.NDArray[np.int64], list[Units]], npt.NDArray[np.float64] | None]
-"""Intervals and the budgets of each come in; expected squared errors, from public things, or None go out."""
+Predict = Callable[[npt.NDArray[np.int64], Units], npt.NDArray[np.float64] | None]
+"""Intervals and the budgets of each (axes: interval, row) come in; expected squared errors or None go out."""
 
 
-@runtime_checkable
-class Planned(Schedule, Protocol):
+class Planned(ABC):
     """A schedule that looks ahead between slots; it has a public state of its own."""
 
+    @abstractmethod
     def plan(self, now: Now, predict: Predict) -> None:
         """Decide, from what is public, how to go on."""
-        ...
 
+    @abstractmethod
     def state(self) -> dict[str, Any]:
         """Everything, as plain values."""
-        ...
 
+    @abstractmethod
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with what `state` gave."""
-        ...
 
 
 def change_share(now: Now) -> Units:

@@ -29,7 +29,7 @@ from wevent.decisions.selection import (
 from wevent.decisions.weighting import add_noise, laplace_variance, weigh, weight_bits, weighted_sums
 from wevent.noise import Noise
 from wevent.settings import has_numba
-from wevent.units import NANO, Units
+from wevent.units import MAX_EPSILON, NANO, Units
 
 Floats = npt.NDArray[np.float64]
 Sizes = npt.NDArray[np.int64]
@@ -79,6 +79,10 @@ class Estimator(Protocol):
         """The threshold for these budgets; `public` are the counts shown last, None before any (axes: cell)."""
         ...
 
+    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+        """`choose(…).error` of each of several offers (axes of `budgets`: offer, row; of the result: offer)."""
+        ...
+
     def draw(
         self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
     ) -> Evidence:
@@ -106,6 +110,10 @@ class Sampled:
             return choose_threshold(budgets, sizes, sensitivity)
         return choose_threshold(budgets, sizes, sensitivity, crowding=self.expect(public, int(sizes.sum())))
 
+    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+        """The error of each of several offers."""
+        return one_by_one(self, budgets, sizes, sensitivity, public)
+
     def draw(
         self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
     ) -> Evidence:
@@ -131,6 +139,12 @@ class Unbiased:
         threshold = int(there.min()) if there.size else 0
         noise = 2.0 * (sensitivity * NANO / threshold) ** 2 if threshold > 0 else math.inf
         return Selection(max(threshold, 0), 0.0, 0.0, noise, budgets, threshold)
+
+    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+        """The error of each of several offers, all at once."""
+        least = budgets[:, sizes > 0].min(axis=1, initial=MAX_EPSILON * NANO)
+        with np.errstate(divide="ignore"):
+            return np.asarray(2.0 * np.square(sensitivity * NANO / least))
 
     def draw(
         self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
@@ -160,10 +174,12 @@ class Weighted:
 
     def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
         """The threshold of least error among the positive budgets, the smallest on a tie."""
+        if not budgets.any():
+            return nothing(budgets)
         values, people, bits = grades(budgets, sizes, has_numba())
         positive = values > 0
         if not positive.any():
-            return Selection(0, 0.0, 0.0, math.inf, budgets)
+            return nothing(budgets)
         crowding = self.expect(public, int(sizes.sum()))
         below, offered = before(people), before(people * (values / NANO))
         theta = values[positive] / NANO
@@ -176,6 +192,10 @@ class Weighted:
         return Selection(
             threshold, 0.0, float(squared_bias[best]), float(noise[best]), budgets, int(values[0]), crowding
         )
+
+    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+        """The error of each of several offers."""
+        return one_by_one(self, budgets, sizes, sensitivity, public)
 
     def draw(
         self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
@@ -192,9 +212,21 @@ class Weighted:
         return Evidence(counts, laplace_variance(theta, bits, sensitivity) + np.maximum(bias, 0.0))
 
 
+def one_by_one(estimator: Estimator, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+    """The error of each of several offers (axes of `budgets`: offer, row)."""
+    return np.array([estimator.choose(offer, sizes, sensitivity, public).error for offer in budgets])
+
+
+def nothing(budgets: Units) -> Selection:
+    """What is chosen if nobody has any budget."""
+    return Selection(0, 0.0, 0.0, math.inf, budgets)
+
+
 def before(values: npt.NDArray[np.generic]) -> Floats:
-    """Sums of all elements before each one."""
-    return np.concatenate([[0.0], np.cumsum(values[:-1], dtype=np.float64)])
+    """Sums of all elements before each one, along the last axis."""
+    sums = np.zeros(values.shape)
+    np.cumsum(values[..., :-1], axis=-1, out=sums[..., 1:])
+    return sums
 
 
 def standard_error(counts: Counts | Floats, selection: Selection, sensitivity: int) -> Floats:

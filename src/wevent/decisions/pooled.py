@@ -8,13 +8,14 @@ tenth of the budget, finds out by how much that is wrong (`releases.contrast` ga
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.estimators import Contrast, Evidence, Floats, Sizes, before
+from wevent.decisions.estimators import Contrast, Evidence, Floats, Sizes, before, nothing, one_by_one
 from wevent.decisions.selection import Crowding, Selection, floor_to_steps, grades
 from wevent.decisions.weighting import (
     add_noise,
@@ -36,6 +37,9 @@ _LENIENT = 0.1
 _ALIKE = 1e-6
 """With less leverage than this, everybody counts alike and there is nothing to contrast."""
 
+_FEW = 4096
+"""Rows up to which several offers are sorted as they are."""
+
 
 class Pooled:
     """Everybody counts in proportion to their budget, up to a cap; the sum is scaled to all registered people.
@@ -51,34 +55,36 @@ class Pooled:
 
     def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
         """The cap of least error: noise, and the variance of counting some people more than others."""
+        if not budgets.any():
+            return nothing(budgets)
         values, people, bits = grades(budgets, sizes, has_numba())
         if not (values > 0).any():
-            return Selection(0, 0.0, 0.0, math.inf, budgets)
-        n = float(people.sum())
-        e = values / NANO
-        at_least = n - before(people)  # people who offer this much or more
-        open_to = (values > 0) & (at_least >= _LENIENT * n)
-        # Σ min(e, θ) and Σ min(e, θ)² over people, for every θ at once
-        sums = before(people * e) + at_least * e
-        squares = before(people * e * e) + at_least * e * e
-        with np.errstate(divide="ignore", invalid="ignore"):
-            noise = 2.0 * np.square(sensitivity * n / sums)
-            uneven = np.maximum(n * squares / np.square(sums) - 1.0, 0.0)  # Σ u² / n
-        level = n if public is None else float(np.clip(public, 0.0, None).sum())
-        crowding = Crowding(level / n / (1 if public is None else public.size), 0.0)
-        if not open_to.any():  # hardly anybody has any budget left
-            open_to = values == values[values > 0][0]
-        best = int(np.argmin(np.where(open_to, noise + uneven * n * crowding.variance, np.inf)))
+            return nothing(budgets)
+        n = int(people.sum())
+        crowding = Crowding(_scatter(public, n), 0.0)
+        caps = _caps(values / NANO, people, sensitivity, crowding)
+        best = int(caps.best)
         if bits is not None:
             budgets = floor_to_steps(budgets, bits)
-        variance = float(uneven[best] * n)
-        return Selection(int(values[best]), variance, 0.0, float(noise[best]), budgets, int(values[0]), crowding)
+        variance, noise = float(caps.uneven[best] * n), float(caps.noise[best])
+        return Selection(int(values[best]), variance, 0.0, noise, budgets, int(values[0]), crowding)
+
+    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+        """The error of each of several offers, all at once."""
+        there = sizes > 0
+        if budgets.shape[1] > _FEW or not there.any():
+            return one_by_one(self, budgets, sizes, sensitivity, public)
+        order = np.argsort(budgets[:, there], axis=1)
+        values = np.take_along_axis(budgets[:, there], order, axis=1)
+        crowding = Crowding(_scatter(public, int(sizes.sum())), 0.0)
+        caps = _caps(values / NANO, sizes[there][order], sensitivity, crowding)
+        return np.take_along_axis(caps.error, caps.best[:, None], axis=1)[:, 0]
 
     def draw(
         self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
     ) -> Evidence:
         """Weighted sums plus noise, scaled by registered people over registered weights."""
-        return _pooled(tally, selection, sizes, sensitivity, noise)
+        return _pooled(tally, selection, sizes, sensitivity, noise, public)
 
 
 class PooledWithContrast:
@@ -96,24 +102,64 @@ class PooledWithContrast:
         """As `Pooled`, from nine tenths of every budget; `Selection.budgets` are those nine tenths."""
         return Pooled().choose(budgets * 9 // 10, sizes, sensitivity, public)
 
+    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+        """The error of each of several offers, all at once."""
+        return Pooled().foresee(budgets * 9 // 10, sizes, sensitivity, public)
+
     def draw(
         self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
     ) -> Evidence:
         """Pooled counts, and beside them the contrast."""
-        evidence = _pooled(tally, selection, sizes, sensitivity, noise)
+        evidence = _pooled(tally, selection, sizes, sensitivity, noise, public)
         contrast = _contrast(tally, selection, sizes, sensitivity, noise)
         return Evidence(evidence.counts, evidence.variance, contrast)
 
 
-def _pooled(tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise) -> Evidence:
+@dataclass(frozen=True, slots=True)
+class _Caps:
+    """For every budget as the cap: variance of the noise, Σ u² / n, both as error; and which is best."""
+
+    noise: Floats
+    uneven: Floats
+    error: Floats
+    best: npt.NDArray[np.int64]
+
+
+def _caps(e: Floats, people: Sizes, sensitivity: int, crowding: Crowding) -> _Caps:
+    """All caps at once; budgets ascend along the last axis, equal ones do no harm."""
+    n = people.sum(axis=-1, keepdims=True).astype(np.float64)
+    at_least = n - before(people)  # people who offer this much or more
+    # Σ min(e, θ) and Σ min(e, θ)² over people, for every θ
+    sums = before(people * e) + at_least * e
+    squares = before(people * e * e) + at_least * e * e
+    with np.errstate(divide="ignore", invalid="ignore"):
+        noise = 2.0 * np.square(sensitivity * n / sums)
+        uneven = np.maximum(n * squares / np.square(sums) - 1.0, 0.0)
+        error = np.where(e > 0, noise + uneven * n * crowding.variance, np.inf)
+    # Where hardly anybody has any budget, the lowest cap there is.
+    open_to = (at_least >= _LENIENT * n) | (np.cumsum(e > 0, axis=-1) == 1)
+    return _Caps(noise, uneven, error, np.argmin(np.where(open_to, error, np.inf), axis=-1))
+
+
+def _scatter(public: Floats | None, people: int) -> float:
+    """Mean over cells of p(1-p), p being the probability that a person is there; at most 1/4."""
+    if public is None:
+        return 0.25
+    p = np.minimum(np.maximum(public, 0.0) / max(people, 1), 1.0)
+    return float((p * (1 - p)).mean())
+
+
+def _pooled(
+    tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
+) -> Evidence:
     theta, people = selection.threshold, int(sizes.sum())
     bits = weight_bits(people * sensitivity)
     weights = weigh(selection.budgets, theta, bits)
     noisy = add_noise(weighted_sums(tally, weights, sizes), theta, bits, sensitivity, noise)
     scale = people / weights.total(sizes)
     counts = np.ldexp(noisy.astype(np.float64), -bits) * scale
-    level = np.clip(counts, 0.0, people)
-    variance = laplace_variance(theta, bits, sensitivity) * scale**2 + selection.variance * level / people
+    p = np.clip((counts if public is None else public) / people, 0.0, 1.0)
+    variance = laplace_variance(theta, bits, sensitivity) * scale**2 + selection.variance * p * (1 - p)
     return Evidence(counts, variance)
 
 

@@ -192,13 +192,14 @@ class StateSpace:
         often = weight.mean(axis=1, keepdims=True)
         scale = self._scale(people) if self._slot else np.full(weight.shape[1], people / weight.shape[1])
         typical = (weight * scale).sum(axis=1, keepdims=True) / np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
-        k, R = intervals[None, :], noise[None, :]
+        payable = np.isfinite(noise)
+        k, R = intervals[None, :], np.where(payable, noise, 1.0)[None, :]
         q, f = self._bank.process * typical, self._bank.white * typical
         P = (k * q + np.sqrt(np.square(k * q) + 4 * k * q * (R + f))) / 2
         after = k * q * (R + f) / P
         fresh = (P + f) * (R / (P + f + R))
         error = (fresh + (k - 1) * (after + f) + q * k * (k - 1) / 2) / k
-        return np.asarray((often * error).sum(axis=0))
+        return np.where(payable, (often * error).sum(axis=0), np.inf)
 
     def copy(self) -> Self:
         """An independent view that knows the same."""

@@ -140,11 +140,11 @@ class Publisher:
         if isinstance(schedule, Planned):
             schedule.plan(self.ledger.now(), self._foretell)
 
-    def _foretell(self, intervals: npt.NDArray[np.int64], budgets: Sequence[Units]) -> npt.NDArray[np.float64] | None:
-        """Expected squared error of publishing at such intervals with such budgets."""
-        estimator, sizes, s = self.mechanism.estimator, self.ledger.all_sizes, self.privacy.sensitivity
-        noise = [estimator.choose(each, sizes, s, self.view.public).error for each in budgets]
-        return self.view.outlook(intervals.astype(np.float64), np.array(noise), self._most)
+    def _foretell(self, intervals: npt.NDArray[np.int64], budgets: Units) -> npt.NDArray[np.float64] | None:
+        """Expected squared error of publishing at such intervals with such budgets (axes: interval, row)."""
+        sizes, s, view = self.ledger.all_sizes, self.privacy.sensitivity, self.view
+        noise = self.mechanism.estimator.foresee(budgets, sizes, s, view.public)
+        return view.outlook(intervals.astype(np.float64), noise, self._most)
 
     @property
     def _most(self) -> int:
