@@ -139,6 +139,19 @@ class Silent(Recorded):
         return np.asarray(probabilities) > 0
 
 
+class Deaf(Recorded):
+    """Noise that says the same whatever it is added to: what is released tells nothing of the data."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
+        self._says = SeededNoise(seed)  # apart from the coins, of which fuller slots toss more
+
+    def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> npt.NDArray[np.int64]:
+        super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
+        silence = np.zeros(np.shape(values), np.int64)
+        return self._says.laplace(silence, sensitivity=sensitivity, epsilon=epsilon)
+
+
 class OpenJournal(MemoryJournal):
     """A journal that shows every charge it was told of."""
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import wevent
 from tests.support import FAST, Recorded, fixed
 from wevent import RECIPES, Dynamic, Fixed, Publisher, Register, Slot
+from wevent.budgets.paced import Paced
 from wevent.budgets.schedules import (
     Absorption,
     Distribution,
@@ -29,6 +30,7 @@ from wevent.recipes import CommonPublisher, strictest
 
 fast = pytest.mark.parametrize("fast", FAST)
 AXES = {
+    "auto": (Paced, ClockTrigger),
     "pbd": (Distribution, ChangeTrigger),
     "pba": (Absorption, ChangeTrigger),
     "dpbd": (DynamicDistribution, ChangeTrigger),

@@ -10,9 +10,9 @@ release = publisher.step(Slot(1, {"ann": "north", "bob": "south"}))
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Levels, Over
 from wevent.events.slot import Slot
-from wevent.recipes import RECIPES, ba, bd, dpba, dpbd, pba, pbd, sample, uniform
+from wevent.recipes import RECIPES, auto, ba, bd, dpba, dpbd, pba, pbd, sample, uniform
 from wevent.releases.publisher import Mechanism, Publisher
-from wevent.releases.release import Decision, ExpectedError, Release, Trace
+from wevent.releases.release import Decision, ExpectedError, Raw, Release, Trace
 from wevent.settings import Limits, Privacy
 
 __version__ = "0.1.0"
@@ -29,10 +29,12 @@ __all__ = [
     "Over",
     "Privacy",
     "Publisher",
+    "Raw",
     "Register",
     "Release",
     "Slot",
     "Trace",
+    "auto",
     "ba",
     "bd",
     "dpba",

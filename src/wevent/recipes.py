@@ -1,16 +1,17 @@
 """Named mechanisms: a register and cells come in, a publisher goes out. A few lines each.
 
 `pbd`, `pba`, `dpbd` and `dpba` serve each person by their own requirement [Du25]; `bd`, `ba`
-[Kellaris14], `uniform` and `sample` serve everybody by the strictest one.
+[Kellaris14], `uniform` and `sample` serve everybody by the strictest one. `auto` is what to begin with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
+from wevent.budgets.paced import Paced
 from wevent.budgets.schedules import (
     Absorption,
     Distribution,
@@ -23,7 +24,10 @@ from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
 from wevent.decisions.change import Bar, ChangeTrigger, scale
 from wevent.decisions.clock import ClockTrigger
-from wevent.errors import InvalidRequirement, WrongKind
+from wevent.decisions.estimators import Estimator, Unbiased, Weighted
+from wevent.decisions.pooled import Pooled, PooledWithContrast
+from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
+from wevent.releases.filters import StateSpace
 from wevent.releases.publisher import Mechanism, Publisher
 from wevent.units import show, to_epsilon
 
@@ -70,7 +74,35 @@ def sample(register: Register, cells: Cells, **settings: Any) -> Publisher:
     return CommonPublisher(register, cells, Mechanism("sample", Sample(), ClockTrigger()), **settings)
 
 
-RECIPES = {recipe.__name__: recipe for recipe in (pbd, pba, dpbd, dpba, bd, ba, uniform, sample)}
+ESTIMATORS: dict[str, Callable[[], Estimator]] = {
+    "unbiased": Unbiased,
+    "weighted": Weighted,
+    "pooled": Pooled,
+    "contrasted": PooledWithContrast,
+}
+"""The words by which `auto` can be told how to count; `contrasted` is pooled with a contrast that corrects it."""
+
+
+def auto(register: Register, cells: Cells, estimator: str = "unbiased", **settings: Any) -> Publisher:
+    """Paced publishing and a filter that choose by themselves, from public things only: what to begin with.
+
+    Args:
+        register: people with fixed requirements.
+        cells: how many, or their names.
+        estimator: one of `ESTIMATORS`. By default nothing is assumed about the stream; `pooled` has far less noise
+            and is right only if what people ask for says nothing about where they are.
+        settings: as for `Publisher`.
+    """
+    if estimator not in ESTIMATORS:
+        raise InvalidSetting(f"estimator must be one of {', '.join(ESTIMATORS)}; got {estimator!r}")
+    name = "auto" if estimator == "unbiased" else f"auto {estimator}"
+    mechanism = Mechanism(name, Paced(), ClockTrigger(), ESTIMATORS[estimator](), StateSpace)
+    return Publisher(register, cells, mechanism, **settings)
+
+
+RECIPES: dict[str, Callable[..., Publisher]] = {
+    recipe.__name__: recipe for recipe in (auto, pbd, pba, dpbd, dpba, bd, ba, uniform, sample)
+}
 """Every recipe by name."""
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.support import FAST, Forced, OpenJournal, Record, Recorded, Silent
+from tests.support import FAST, Deaf, Forced, OpenJournal, Record, Recorded, Silent
 
 from wevent import RECIPES, Decision, Dynamic, Fixed, Privacy, Publisher, Register, Release, Slot
 from wevent.budgets.feasibility import violations, worst
 from wevent.cohorts.requirement import Requirement
 from wevent.decisions.change import ChangeTrigger, Trigger
-from wevent.releases.publisher import Mechanism
+from wevent.releases.filters import Unfiltered
 
 CELLS = [f"cell-{k}" for k in range(5)]
 USERS = [f"user-{k}" for k in range(9)]
@@ -50,6 +51,9 @@ class Case(NamedTuple):
     def pool(self) -> list[Requirement]:
         return {"fixed": STILL, "dynamic": MOVING, "mixed": STILL + MOVING}[self.kind]
 
+
+CLOCKED = ("auto", "uniform", "sample")
+"""Recipes that measure no change."""
 
 CASES = [Case(name, "fixed") for name in RECIPES]
 CASES += [Case("dpbd", "dynamic"), Case("dpbd", "mixed"), Case("dpba", "dynamic"), Case("dpba", "mixed")]
@@ -101,7 +105,7 @@ class World:
         )
         if trigger is not None:
             given = self.publisher.mechanism
-            self.publisher.mechanism = Mechanism(given.name, given.schedule, trigger)
+            self.publisher.mechanism = replace(given, trigger=trigger)
         self.records: dict[str, Record] = {}
         self.slot = 1
 
@@ -214,10 +218,10 @@ def test_the_promise_under_other_settings(
 @every
 @pytest.mark.parametrize("user", ["user-0", "user-3"])
 def test_one_users_rows_change_no_charge(case: Case, user: str, fast: bool) -> None:
-    """With the same decisions, one user's rows change no charge, no size, no threshold, no byte stored."""
+    """With the same releases, one user's rows change no charge, no size, no threshold, no byte stored."""
 
     def world() -> World:
-        return World(case, 3, fast, trigger=Forced(lambda slot: slot % 3 != 2))
+        return World(case, 3, fast, trigger=Forced(lambda slot: slot % 3 != 2), noise=Deaf(5))
 
     one, other = world(), world()
     differ = 0
@@ -233,6 +237,8 @@ def test_one_users_rows_change_no_charge(case: Case, user: str, fast: bool) -> N
         assert releases[0].decision == releases[1].decision
         assert releases[0].threshold == releases[1].threshold
         assert releases[0].error == releases[1].error
+        assert np.array_equal(releases[0].counts, releases[1].counts)
+        assert np.array_equal(releases[0].standard_error, releases[1].standard_error)
         ledgers = one.publisher.ledger, other.publisher.ledger
         assert np.array_equal(ledgers[0].all_sizes, ledgers[1].all_sizes)
         assert ledgers[0].to_bytes() == ledgers[1].to_bytes()
@@ -244,9 +250,9 @@ def test_one_users_rows_change_no_charge(case: Case, user: str, fast: bool) -> N
 def test_an_empty_slot_is_charged_and_drawn_like_a_full_one(case: Case, bar: float, fast: bool) -> None:
     """SPEC §1: the same charges and the same draws, by kind, exact budget and number of cells."""
     triggers: list[Trigger | None] = [None, None]
-    if case.recipe not in ("uniform", "sample"):
+    if case.recipe not in CLOCKED:
         triggers = [ChangeTrigger(bar=lambda selection, sensitivity: bar) for _ in range(2)]
-    full, empty = (World(case, 4, fast, trigger=trigger, noise=Recorded(1)) for trigger in triggers)
+    full, empty = (World(case, 4, fast, trigger=trigger, noise=Deaf(1)) for trigger in triggers)
     for _ in range(25):
         releases = full.step(full.data()), empty.step(Slot(empty.slot))
         assert releases[0].decision == releases[1].decision
@@ -293,12 +299,12 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
     given = publisher.mechanism
     before = world.step(world.data())
     twin.step(twin.data())
-    while world.slot < 7 or publisher.ledger.offer(given.schedule).nullified:  # in slot 7 all others draw
+    while world.slot < 7 or not publisher.ledger.offer(given.schedule).part_2.all():  # until all others draw
         before = world.step(world.data())
         twin.step(twin.data())
     noise.armed = failing == "the noise"
     if not noise.armed:
-        publisher.mechanism = Mechanism("broken", given.schedule, Broken())  # type: ignore[arg-type]
+        publisher.mechanism = replace(given, trigger=Broken())  # type: ignore[arg-type]
     lost, data = world.slot, world.data()
     with pytest.raises(BrokenError):
         publisher.step(data)
@@ -307,7 +313,8 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
     release = publisher.step(data)
     assert (release.decision, release.slot) == (Decision.LOST, lost)
     assert release.threshold is None and release.error is None
-    assert np.array_equal(release.counts, before.counts)
+    shown = np.array_equal(release.counts, before.counts)
+    assert shown or np.array_equal(release.counts, publisher.view.repeat(lost).counts)
     assert (len(noise.asked), publisher.ledger.to_bytes()) == (drawn, stored)
     offer = twin.publisher.ledger.offer(given.schedule)
     twin.publisher.ledger.charge(offer)
@@ -337,30 +344,40 @@ def test_interrupted_between_charge_and_draw(case: Case, fast: bool) -> None:
 
 @every
 def test_releases_are_sane(case: Case, fast: bool) -> None:
-    """Whole counts, a threshold where something was on offer, errors that add up, repeats that repeat."""
+    """Whole or filtered counts, a threshold if something was on offer, errors that add up, repeats that repeat."""
     world = World(case, 9, fast)
-    counts, standard_error = np.zeros(len(CELLS), np.int64), np.full(len(CELLS), np.inf)
+    filtered = world.publisher.mechanism.filter is not Unfiltered
+    counts: npt.NDArray[np.generic] = np.zeros(len(CELLS), np.int64)
+    standard_error = np.full(len(CELLS), np.inf)
     for _ in range(60):
         world.live()
         release = world.step(world.data())
-        assert release.counts.dtype == np.int64 and release.counts.shape == (len(CELLS),)
+        assert release.counts.dtype == (np.float64 if filtered else np.int64)
+        assert release.counts.shape == (len(CELLS),)
         assert not release.counts.flags.writeable and not release.standard_error.flags.writeable
         assert (release.threshold is None) == (release.error is None)
+        assert (release.raw is None) == (release.decision is not Decision.PUBLISHED)
+        assert (release.low <= np.maximum(release.counts, 0)).all() and (release.low >= 0).all()
+        assert (np.maximum(release.counts, 0) <= release.high).all()
         offered = world.journal.charges[-1].part_2
         if release.decision is Decision.PUBLISHED:
-            assert release.threshold is not None and release.error is not None
+            assert release.threshold is not None and release.error is not None and release.raw is not None
             assert (release.standard_error > 0).all() and np.isfinite(release.standard_error).all()
             assert round(release.threshold * 1e9) <= offered.max()
             parts = release.error.variance + release.error.squared_bias + release.error.noise
             assert release.error.total == parts > 0
+            assert filtered or np.array_equal(release.raw.counts, release.counts)
             counts, standard_error = release.counts, release.standard_error
+        elif filtered:
+            assert (release.counts >= 0).all() and release.standard_error.min() > 0
         else:
             assert np.array_equal(release.counts, counts)
             assert np.array_equal(release.standard_error, standard_error)
         if release.decision is Decision.NULLIFIED:
             assert release.threshold is None and not offered.any()
         if release.decision is Decision.SKIPPED:
-            assert (release.threshold is not None) == bool(offered.any())
+            assert (release.threshold is not None) <= bool(offered.any())
+            assert filtered or (release.threshold is not None) == bool(offered.any())
 
 
 # Forms of a slot
@@ -409,7 +426,8 @@ def test_every_form_of_a_slot_counts_the_same(case: Case, form: Callable[[World,
         release = world.step(form(world, slot))
         if release.decision is Decision.PUBLISHED:
             published += 1
-            assert release.counts.tolist() == offered_counts(world, slot)
+            assert release.raw is not None
+            assert release.raw.counts.tolist() == offered_counts(world, slot)
     assert published >= 2
 
 

@@ -79,7 +79,7 @@ def test_change_and_noise_of_a_publisher(privacy: Privacy) -> None:
         assert publisher.trace is not None and publisher.trace.change is not None
         change_noise.append(round(publisher.trace.change.distance * 2) - int(np.abs(counts - last).sum()))
         count_noise.append(release.counts - counts)
-        last = release.counts
+        last = release.counts.astype(np.int64)
     change, north, south = np.array(change_noise), *np.array(count_noise).T
     assert_drawn_from(change, laplace_law(s / 2))  # part 1 is E/2 = 2
     assert_drawn_from(north, laplace_law(s / 1))  # part 2 is E/4 = 1

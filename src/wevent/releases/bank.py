@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-FORGETTING = 0.98
-"""Per publication: what was foretold fifty publications ago counts about a third."""
+FORGETTING = 0.99
+"""Per publication: what was foretold a hundred publications ago counts about a third."""
 
 
 class Bank:
