@@ -70,7 +70,7 @@ class Paced(Planned):
 
     def _offer(self, now: Now, interval: int, wait: int) -> Units:
         offer = np.minimum(now.fixed_paced(interval), now.room_after(wait))
-        return np.where(offer < UNBOUNDED, offer, 0)
+        return np.where(now.fixed_epsilon < UNBOUNDED, offer, 0)
 
     def state(self) -> dict[str, Any]:
         """The interval, and since when."""
@@ -79,6 +79,38 @@ class Paced(Planned):
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with what `state` gave."""
         self.interval, self._planned, self._turn = state["interval"], state["planned"], state["turn"]
+
+
+class Watched(Paced):
+    """Paced publishing with an eye on the stream: a tenth of the budget measures change, in equal parts in every slot.
+
+    Part 2 is on offer in every slot, so that a trigger can publish before the interval is over; what the windows leave
+    so early is less. Nine tenths are for publications.
+
+    Attributes:
+        due_now: whether the interval is over in the slot that was proposed for last.
+    """
+
+    name: ClassVar[str] = "watched"
+
+    def __init__(self, interval: int = 1) -> None:
+        super().__init__(interval)
+        self.due_now = True
+
+    def propose(self, now: Now) -> Proposal:
+        """A tenth of E/w for looking, and nine tenths of an equal part of the budget."""
+        self.due_now = self.due(now)
+        return Proposal(now.fixed_rate // 10, _nine_tenths(now.fixed_paced(self.interval)))
+
+    def _offer(self, now: Now, interval: int, wait: int) -> Units:
+        known = now.fixed_epsilon < UNBOUNDED
+        looking = np.where(known, now.fixed_rate // 10, 0) * (wait + 1)
+        left = np.maximum(now.room_after(wait) - looking, 0)
+        return np.where(known, np.minimum(_nine_tenths(now.fixed_paced(interval)), left), 0)
+
+
+def _nine_tenths(budgets: Units) -> Units:
+    return budgets - -(-budgets // 10)
 
 
 def _intervals(longest: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

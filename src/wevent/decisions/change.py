@@ -37,10 +37,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether to publish, and what was measured to decide it."""
+    """Whether to publish, and what was measured to decide it.
+
+    Attributes:
+        jump: by how much the mean cell has moved more than it usually does, if that is why; otherwise 0.
+    """
 
     publish: bool
     change: Change | None = None
+    jump: float = 0.0
 
 
 class Trigger(Protocol):

@@ -60,6 +60,10 @@ class Bank:
         self.variance = ahead * (1 - gain)
         return self._mixed(estimate, there * (noise / total))
 
+    def disturb(self, variance: float) -> None:
+        """Let every level be less certain by this much."""
+        self.variance = self.variance + variance
+
     def now(self, scale: Floats) -> tuple[Floats, Floats, Floats]:
         """Without news: the value, its variance, and by how much that grows per slot (axes: cell)."""
         mean, variance = self._mixed(self.level, self.variance + self.white * scale)

@@ -49,6 +49,10 @@ class View(Protocol):
         """Take in a publication among so many registered people."""
         ...
 
+    def disturb(self, jump: float) -> None:
+        """Expect that the mean cell has just moved by about `jump`, a measured and paid number; 0 if not."""
+        ...
+
     def repeat(self, slot: int) -> Shown:
         """A slot without one."""
         ...
@@ -98,6 +102,9 @@ class Unfiltered:
         self._shown = _frozen(evidence.counts.copy(), np.sqrt(evidence.variance + more))
         self._any = True
         return self._shown
+
+    def disturb(self, jump: float) -> None:
+        """Nothing is expected."""
 
     def repeat(self, slot: int) -> Shown:
         """The same again; the standard error does not know how the stream moved since."""
@@ -172,6 +179,11 @@ class StateSpace:
         shown = self._show(counts, variance)
         self._reference = np.rint(shown.counts).astype(np.int64)
         return shown
+
+    def disturb(self, jump: float) -> None:
+        """Let every level have moved by about as much."""
+        if jump > 0:
+            self._bank.disturb(jump * jump * np.pi / 2)  # a normal variable of mean size m has variance m²π/2
 
     def repeat(self, slot: int) -> Shown:
         """The level of each cell, with an error that grows from slot to slot."""

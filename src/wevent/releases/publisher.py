@@ -189,6 +189,7 @@ class Publisher:
             return self._repeat(offer.slot, Decision.SKIPPED, selection)
         evidence = estimator.draw(tally, selection, sizes, s, self._noise, view.public)
         self.view = view.copy()
+        self.view.disturb(verdict.jump)
         shown = self.view.publish(offer.slot, evidence, self._most)
         return Release(
             offer.slot,
