@@ -17,6 +17,9 @@ Floats = npt.NDArray[np.float64]
 FORGETTING = 0.99
 """Per publication: what was foretold a hundred publications ago counts about a third."""
 
+FALSE_JUMPS = 1e-3
+"""How often Laplace noise alone may look like a jump somewhere, per publication."""
+
 
 class Bank:
     """Models of one level per cell; arrays have the axes (model, cell), and none is written into once it is made.
@@ -26,6 +29,12 @@ class Bank:
         process: of each model, the variance of the walk per slot, in units of a cell's `scale`.
         white: of each model, the variance of a slot's value around the level, in the same units.
         prior: of each model, the variance of the level before anything is known.
+
+    Attributes:
+        level, variance: of the level, after the last update.
+        ahead: its variance just before that.
+        weight: of each model.
+        jumps: squared error per slot that jumps would add to a value that is shown on (axes: cell).
 
     Guarantees:
         Weights of each cell are at least 0 and sum to 1.
@@ -37,12 +46,16 @@ class Bank:
         self.process, self.white = process[:, None], white[:, None]
         self.level = np.zeros((models, cells))
         self.variance = np.repeat(prior[:, None], cells, axis=1).astype(np.float64)
+        self.ahead = self.variance
         self.score = np.zeros((models, cells))
         self.weight = np.full((models, cells), 1 / models)
+        self.jumps = np.zeros(cells)
+        # Laplace noise is z standard deviations off with probability exp(-z√2), in any of the cells.
+        self._most = np.square(np.log(cells / FALSE_JUMPS)) / 2
 
     def begin(self, value: Floats, noise: Floats, most: float) -> None:
         """Where nothing is known but that no level is above `most`: the first values tell nothing about the models."""
-        trust = most * most / (most * most + noise)
+        trust = 1 / (1 + noise / (most * most))
         self.level = np.broadcast_to(trust * value, self.level.shape).copy()
         self.variance = np.broadcast_to(trust * noise, self.variance.shape).copy()
 
@@ -52,13 +65,23 @@ class Bank:
         there = ahead + self.white * scale  # of the value that the noise was added to
         total = there + noise
         surprise = value - self.level
-        self.score = FORGETTING * self.score - 0.5 * (np.log(total) + surprise * surprise / total)
+        off = surprise * surprise
+        jumped = (self.weight * (off / total)).sum(axis=0) > self._most
+        self._note(jumped, (self.weight * (off - total)).sum(axis=0), gap)
+        if jumped.any():  # all models begin anew there, and none is blamed [West97] §11.5
+            ahead, there, total = (np.where(jumped, each + off, each) for each in (ahead, there, total))
+        blame = np.where(jumped, 0.0, np.log(total) + off / total)
+        self.score = FORGETTING * self.score - 0.5 * blame
         self._weigh()
         gain = ahead / total
         estimate = self.level + (there / total) * surprise
-        self.level = self.level + gain * surprise
-        self.variance = ahead * (1 - gain)
+        self.level, self.variance, self.ahead = self.level + gain * surprise, ahead * (1 - gain), ahead
         return self._mixed(estimate, there * (noise / total))
+
+    def _note(self, jumped: npt.NDArray[np.bool_], excess: Floats, gap: int) -> None:
+        """Keep count of what jumps add per slot to the squared error of a value that is shown on (axes: cell)."""
+        found = np.where(jumped, np.maximum(excess, 0.0), 0.0) / max(gap, 1)
+        self.jumps = self.jumps + (1 - FORGETTING) * (found - self.jumps)
 
     def disturb(self, variance: float) -> None:
         """Let every level be less certain by this much."""
@@ -94,4 +117,4 @@ class Bank:
             setattr(self, name, state[name])
 
 
-_LEARNED = ("level", "variance", "score", "weight")
+_LEARNED = ("level", "variance", "score", "weight", "jumps")

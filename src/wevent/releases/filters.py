@@ -26,10 +26,15 @@ VARIATIONS = (0.0, *(10.0 ** (k / 2) for k in range(-3, 4)))
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a slot shows: counts and the root of their expected squared error (axes: cell)."""
+    """What a slot shows: counts and the root of their expected squared error (axes: cell).
+
+    Attributes:
+        evidence: of a publication, what was taken in, corrected if a contrast was measured.
+    """
 
     counts: Counts | Floats = field(repr=False)
     standard_error: Floats = field(repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)
 
 
 class View(Protocol):
@@ -99,7 +104,7 @@ class Unfiltered:
     def publish(self, slot: int, evidence: Evidence, people: int) -> Shown:
         """The evidence itself, corrected if a contrast was measured."""
         evidence, more = self._correction.correct(slot, evidence, evidence.counts.astype(np.float64), people)
-        self._shown = _frozen(evidence.counts.copy(), np.sqrt(evidence.variance + more))
+        self._shown = _frozen(evidence.counts.copy(), np.sqrt(evidence.variance + more), evidence)
         self._any = True
         return self._shown
 
@@ -145,7 +150,7 @@ class StateSpace:
     """
 
     def __init__(self, cells: int) -> None:
-        walk, variation = (grid.ravel() for grid in np.meshgrid(WALKS, VARIATIONS))
+        walk, variation = models()
         self._bank = Bank(cells, walk, variation, np.full(walk.size, np.inf))
         self._correction = Correction(cells)
         self._reference = np.zeros(cells, np.int64)
@@ -176,7 +181,7 @@ class StateSpace:
             self._bank.begin(values, evidence.variance, max(people, 1))
             counts, variance = self._bank.level[0], self._bank.variance[0]
         self._slot, self._people, self._ahead = slot, people, None
-        shown = self._show(counts, variance)
+        shown = self._show(counts, variance, evidence)
         self._reference = np.rint(shown.counts).astype(np.int64)
         return shown
 
@@ -211,7 +216,8 @@ class StateSpace:
         after = k * q * (R + f) / P
         fresh = (P + f) * (R / (P + f + R))
         error = (fresh + (k - 1) * (after + f) + q * k * (k - 1) / 2) / k
-        return np.where(payable, (often * error).sum(axis=0), np.inf)
+        jumps = float(self._bank.jumps.mean()) * (intervals - 1) / 2
+        return np.where(payable, (often * error).sum(axis=0) + jumps, np.inf)
 
     def copy(self) -> Self:
         """An independent view that knows the same."""
@@ -240,10 +246,16 @@ class StateSpace:
     def _scale(self, people: int) -> Floats:
         return np.clip(self._bank.levels(), 1.0, max(people, 1))
 
-    def _show(self, counts: Floats, variance: Floats) -> Shown:
-        return _frozen(np.clip(counts, 0.0, self._people), np.sqrt(variance + self._lean))
+    def _show(self, counts: Floats, variance: Floats, evidence: Evidence | None = None) -> Shown:
+        return _frozen(np.clip(counts, 0.0, self._people), np.sqrt(variance + self._lean), evidence)
 
 
-def _frozen(counts: Counts | Floats, standard_error: Floats) -> Shown:
+def _frozen(counts: Counts | Floats, standard_error: Floats, evidence: Evidence | None = None) -> Shown:
     counts.flags.writeable = standard_error.flags.writeable = False
-    return Shown(counts, standard_error)
+    return Shown(counts, standard_error, evidence)
+
+
+def models() -> tuple[Floats, Floats]:
+    """Walk and variation of every model of `StateSpace` (axes: model)."""
+    walk, variation = (grid.ravel() for grid in np.meshgrid(WALKS, VARIATIONS))
+    return walk, variation

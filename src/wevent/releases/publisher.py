@@ -198,7 +198,7 @@ class Publisher:
             selection.threshold / 1e9,
             shown.standard_error,
             expected_error(selection),
-            Raw(evidence.counts, np.sqrt(evidence.variance)),
+            None if shown.evidence is None else Raw(shown.evidence.counts, np.sqrt(shown.evidence.variance)),
             estimator.assumption,
         )
 

@@ -1,0 +1,157 @@
+"""A better history at no cost: raw publications come in, smoothed counts for every slot go out.
+
+A filter knows only what came before a slot. Afterwards what came later is public too, and the same models can be run
+backwards over it ([Rauch65]). Nothing is drawn and nothing is spent; earlier releases stay what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.errors import InvalidInput
+from wevent.releases.bank import Bank, Floats
+from wevent.releases.filters import models
+from wevent.releases.release import NORMAL_95, Release
+
+Slots = npt.NDArray[np.int64]
+
+_LATER = 50
+"""Models count by how well they did up to so many publications after a slot."""
+
+_HELD = 20_000_000
+"""Numbers held at a time; cells are smoothed in blocks that fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One raw publication: its slot, noisy counts and their standard errors (axes: cell)."""
+
+    slot: int
+    counts: Floats = field(repr=False)
+    standard_error: Floats = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothed:
+    """Smoothed counts of consecutive slots (axes: slot, cell).
+
+    Attributes:
+        first: the first of the slots.
+        counts: never negative.
+        standard_error: root of the expected squared error.
+    """
+
+    first: int
+    counts: Floats = field(repr=False)
+    standard_error: Floats = field(repr=False)
+
+    @property
+    def low(self) -> Floats:
+        """Lower ends of the 95 % intervals."""
+        return np.maximum(self.counts - NORMAL_95 * self.standard_error, 0.0)
+
+    @property
+    def high(self) -> Floats:
+        """Upper ends of the 95 % intervals."""
+        return self.counts + NORMAL_95 * self.standard_error
+
+
+def published(releases: Sequence[Release]) -> list[Published]:
+    """The raw publications among releases."""
+    return [
+        Published(release.slot, release.raw.counts.astype(np.float64), release.raw.standard_error)
+        for release in releases
+        if release.raw is not None
+    ]
+
+
+def smooth(publications: Sequence[Published], last: int | None = None) -> Smoothed:
+    """Smooth all slots from the first publication to slot `last`, by default the last publication.
+
+    Guarantees:
+        A function of what is already public: it costs no budget.
+        In the last slot it shows what the filter showed then, but for the bound by registered people.
+    """
+    if not publications:
+        raise InvalidInput("there is nothing to smooth: no release with raw counts was given")
+    slots = np.array([each.slot for each in publications])
+    if (np.diff(slots) <= 0).any():
+        raise InvalidInput("releases must come in the order of their slots, each slot once")
+    last = int(slots[-1]) if last is None else max(last, int(slots[-1]))
+    values = np.stack([each.counts for each in publications])
+    noise = np.stack([np.square(each.standard_error) for each in publications])
+    block = max(1, _HELD // (4 * len(publications) * models()[0].size))
+    parts = [
+        _smooth(slots, values[:, k : k + block], noise[:, k : k + block], last)
+        for k in range(0, values.shape[1], block)
+    ]
+    counts, variance = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    return Smoothed(int(slots[0]), np.maximum(counts, 0.0), np.sqrt(variance))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """How the bank stood after a publication; arrays have the axes (model, cell), `scale` is per cell."""
+
+    level: Floats
+    variance: Floats
+    ahead: Floats
+    weight: Floats
+    scale: Floats
+
+
+def _forwards(
+    bank: Bank, slots: np.ndarray[tuple[int], np.dtype[np.int64]], values: Floats, noise: Floats
+) -> list[_Step]:
+    steps = []
+    for place, slot in enumerate(slots.tolist()):
+        scale = np.maximum(bank.levels(), 1.0)
+        if place:
+            bank.update(slot - int(slots[place - 1]), values[place], noise[place], scale)
+        else:
+            bank.begin(values[0], noise[0], float("inf"))
+        steps.append(_Step(bank.level, bank.variance, bank.ahead, bank.weight, np.maximum(bank.levels(), 1.0)))
+    return steps
+
+
+def _smooth(slots: Slots, values: Floats, noise: Floats, last: int) -> tuple[Floats, Floats]:
+    walk, variation = models()
+    bank = Bank(values.shape[1], walk, variation, np.full(walk.size, np.inf))
+    steps = _forwards(bank, slots, values, noise)
+    counts, variances = (
+        np.empty((last - slots[0] + 1, values.shape[1])),
+        np.empty((last - slots[0] + 1, values.shape[1])),
+    )
+    level, variance = steps[-1].level, steps[-1].variance
+    for place in range(len(steps) - 1, -1, -1):
+        step, here = steps[place], int(slots[place] - slots[0])
+        weight = steps[min(place + _LATER, len(steps) - 1)].weight
+        drift, white = bank.process * step.scale, bank.white * step.scale
+        following = int(slots[place + 1]) if place + 1 < len(steps) else last + 1
+        for wait in range(1, following - int(slots[place])):
+            wide = step.variance + drift * wait
+            if place + 1 < len(steps):
+                pull = wide / steps[place + 1].ahead
+                middle = step.level + pull * (level - step.level)
+                spread = wide + np.square(pull) * (variance - steps[place + 1].ahead)
+            else:
+                middle, spread = step.level, wide
+            counts[here + wait], variances[here + wait] = _mixed(weight, middle, spread + white)
+        if place + 1 < len(steps):  # the level of this slot, knowing what came later
+            pull = step.variance / steps[place + 1].ahead
+            level = step.level + pull * (level - step.level)
+            variance = step.variance + np.square(pull) * (variance - steps[place + 1].ahead)
+        R = noise[place]
+        shown = level + white / (white + R) * (values[place] - level)
+        spread = white * (R / (white + R)) + np.square(R / (white + R)) * variance
+        counts[here], variances[here] = _mixed(weight, shown, spread)
+    return counts, variances
+
+
+def _mixed(weight: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    middle = (weight * mean).sum(axis=0)
+    return middle, (weight * (variance + np.square(mean - middle))).sum(axis=0)
