@@ -30,11 +30,16 @@ def printed_beside(row: Mapping[str, str], metric: str) -> float | None:
     """The printed value of a row of results.
 
     Guarantees:
-        None unless the row was run as the paper ran it: whole stream, usual users and cells, ten types, carried on.
+        None unless the row was run as the paper ran it.
     """
-    if metric != PRINTED_METRIC or any(row[name] for name in _UNUSUAL) or row["presence"] != "carry":
+    if metric != PRINTED_METRIC or not as_in_the_paper(row):
         return None
     return printed_value(row["data"], row["mechanism"], float(row["epsilon"]), int(row["window"]))
+
+
+def as_in_the_paper(row: Mapping[str, str]) -> bool:
+    """Whether a row was run on the whole stream, with its usual users and cells, ten types, and people carried on."""
+    return row["presence"] == "carry" and not any(row[name] for name in _UNUSUAL)
 
 
 @cache
