@@ -26,10 +26,14 @@ from numpy.typing import NDArray
 
 from wevent import noise
 from wevent.errors import InvalidSetting, NotWhole, WeventError, WrongShape
-from wevent.noise import PROBABILITY_BITS, Noise, SecureNoise, SeededNoise, round_up
+from wevent.noise import PROBABILITY_BITS, Noise, SecureNoise, SeededNoise, StudyNoise, round_up
 
 CERTAIN = 2**PROBABILITY_BITS
-SOURCES: dict[str, Callable[[], Noise]] = {"secure": SecureNoise, "seeded": lambda: SeededNoise(7)}
+SOURCES: dict[str, Callable[[], Noise]] = {
+    "secure": SecureNoise,
+    "seeded": lambda: SeededNoise(7),
+    "study": lambda: StudyNoise(7),
+}
 
 
 @pytest.fixture(params=SOURCES)

@@ -245,7 +245,8 @@ class StudyNoise(SeededNoise):
     """
 
     def _keep(self, things: NDArray[np.int64], chances: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self._random.binomial(things, np.ldexp(chances.astype(np.float64), -PROBABILITY_BITS))
+        chances_in_doubles = np.ldexp(chances.astype(np.float64), -PROBABILITY_BITS)
+        return np.asarray(self._random.binomial(things, chances_in_doubles), dtype=np.int64)
 
 
 @lru_cache(maxsize=64)

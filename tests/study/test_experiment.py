@@ -40,6 +40,7 @@ def test_quick_is_the_same_in_small() -> None:
         ({"mechanisms": ["pbd", "dwork"]}, "known are pbd, pba"),
         ({"data": ["sine"]}, "known are sin, log, tlns"),
         ({"metrics": ["rmse"]}, "known are amre, mae"),
+        ({"metrics": ["amre"], "show": ["mae"]}, "known are amre, seconds_per_slot"),
         ({"protocol": "hopeful"}, "known are honest, printed"),
         ({"round": 3}, "known are title, data"),
         ({"vary": {"eps": [1]}}, "known are epsilon, window"),

@@ -62,13 +62,18 @@ class Dynamic:
 
     forward: Over
     backward: Over
+    _hash: int = field(repr=False, compare=False)
 
     def __init__(
         self, forward: Over | tuple[Number, int], backward: Over | tuple[Number, int] = (MAX_EPSILON, 1)
     ) -> None:
         object.__setattr__(self, "forward", _over(forward))
         object.__setattr__(self, "backward", _over(backward))
+        object.__setattr__(self, "_hash", hash((self.forward, self.backward)))
         _check_share(self.forward)
+
+    def __hash__(self) -> int:
+        return self._hash  # asked for in every slot
 
 
 Requirement = Fixed | Dynamic

@@ -41,6 +41,9 @@ class Point:
         slots: at most so many slots; None for all.
         users: of a synthetic set; None for its usual number.
         presence: what a slot without a record of somebody means.
+        slot_width: how long a slot lasts, where a file of one's own has times.
+        requirements: path of a file with user, epsilon, window, instead of drawn types.
+        dynamic: path of a file with user, slot, epsilon, window: how they change.
     """
 
     data: str
@@ -53,6 +56,9 @@ class Point:
     slots: int | None = None
     users: int | None = None
     presence: Presence = "carry"
+    slot_width: str | None = None
+    requirements: str | None = None
+    dynamic: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,8 @@ nav ol { columns: 1; } dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bo
 @media print {
   body { max-width: none; padding: 0; font-size: 10pt; }
   section { break-before: page; border: 0; margin: 0; padding: 0; }
-  table { font-size: 8pt; } th, td { padding: .15rem .4rem; } .wide { overflow: visible; }
+  table { font-size: 8pt; } th small, td small, .note { font-size: 6.5pt; }
+  th, td { padding: .15rem .4rem; } .wide { overflow: visible; }
   tr, figure { break-inside: avoid; } th:first-child, td:first-child { position: static; }
   a { color: inherit; text-decoration: none; } .up { display: none; }
 }

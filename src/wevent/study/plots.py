@@ -6,6 +6,7 @@ greatest, hollow markers are what the paper prints. matplotlib is imported where
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -147,7 +148,7 @@ def _stacks(axes: Axes, panel: Panel, stage: str) -> None:
             whole = sum(sizes.values())
             bottom = 0.0
             for part, size in sizes.items():
-                share = size / whole if whole > 0 else 0.0
+                share = size / whole if 0 < whole < math.inf else 0.0
                 axes.bar(at, share, 0.88, bottom, color=PARTS[part], linewidth=0)
                 bottom += share
             if sizes:
@@ -214,6 +215,8 @@ def _named(name: str, experiment: Experiment) -> str:
 
 def _short(value: float) -> str:
     """A number in as few letters as possible: 1.2M."""
+    if not math.isfinite(value):
+        return "∞"
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{_two_digits(value / size)}{letter}"

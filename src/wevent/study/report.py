@@ -106,12 +106,14 @@ def _head(title: str, shown: Sequence[Shown], waiting: Sequence[Experiment]) -> 
 
 def _promise(shown: Sequence[Shown]) -> Html:
     """Whether every window was kept, over everything that is claimed to keep them."""
-    kept = [float(row["worst_window"]) for one in shown for row in one.rows if row["protocol"] == "honest"]
-    if not kept:
+    honest = {results.key_of(row): row for one in shown for row in one.rows if row["protocol"] == "honest"}
+    if not honest:
         return Html("")
-    worst = max(kept)
+    worst = max(float(row["worst_window"]) for row in honest.values())
     if worst <= 1:
-        says = f"Every window was kept: in {labels.many(len(kept), 'run')} the fullest held {worst:.3f} of its budget."
+        says = (
+            f"Every window was kept: in {labels.many(len(honest), 'run')} the fullest held {worst:.3f} of its budget."
+        )
         return tag("p", tag("strong", says, class_="good"))
     return tag("p", tag("strong", f"A WINDOW WAS OVERSPENT: {worst:.3f} times its budget.", class_="alarm"))
 

@@ -23,6 +23,8 @@ _NUMBERS = (*METRICS, "awd_plane", *_COUNTS, "worst_window", "seconds_per_slot",
 COLUMNS = ("experiment", *_KEY, "ran_slots", "ran_users", "ran_cells", *_NUMBERS, "private", "commit", "version")
 """What every row says. `private` is "yes", "accounted, not proven" or "not private"."""
 
+_NEEDED = {"experiment", "protocol", "data", "epsilon", "window", "round", "seed", "mechanism", "amre", "version"}
+
 Row = Mapping[str, str]
 Key = tuple[str, ...]
 
@@ -90,11 +92,14 @@ def read(path: Path) -> list[dict[str, str]]:
         return []
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
-        if reader.fieldnames is not None and tuple(reader.fieldnames) != COLUMNS:
+        found = set(reader.fieldnames or COLUMNS)
+        if not _NEEDED <= found <= set(COLUMNS):
             raise InvalidSetting(
                 f"{path} was written by another version: its columns differ. Move it away, or run with --fresh."
             )
-        return [row for row in reader if None not in row and None not in row.values() and row["version"]]
+        missing = dict.fromkeys(set(COLUMNS) - found, "")  # settings that came later, which nobody had set
+        whole = (row for row in reader if None not in row and None not in row.values() and row["version"])
+        return [{**missing, **row} for row in whole]
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:

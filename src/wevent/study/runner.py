@@ -16,6 +16,7 @@ from pathlib import Path
 
 from wevent.errors import InvalidSetting, MissingData
 from wevent.study import results
+from wevent.study.asked import from_files
 from wevent.study.datasets.catalog import open_stream
 from wevent.study.datasets.stream import Options, Stream
 from wevent.study.experiment import Cell, Experiment, Point
@@ -57,7 +58,7 @@ def run_cell(experiment: str, cell: Cell, folder: Path) -> list[dict[str, str]]:
         The same cell gives the same rows, times and commit apart, in any process.
     """
     stream = open_point(cell.point, folder)
-    wishes = ask(cell.point, stream.users, cell.seed, cell.round)
+    wishes = ask(cell.point, stream, cell.seed, cell.round)
     names = tuple(repr(value) for value in _identity(cell.point))
     seeds = {name: seed_for(cell.seed, "noise", *names, cell.round, name) for name in cell.mechanisms}
     data_seed = seed_for(cell.seed, "data", cell.point.data, cell.round)
@@ -79,7 +80,8 @@ def private(cell: Cell, mechanism: str) -> str:
 
 def open_point(point: Point, folder: Path) -> Stream:
     """The data of a point; recorded sets stay open for the next cell."""
-    return _open(point.data, Options(point.slots, point.users, point.cells, point.presence, folder))
+    slot_width = point.slot_width
+    return _open(point.data, Options(point.slots, point.users, point.cells, point.presence, folder, slot_width))
 
 
 @lru_cache(maxsize=2)
@@ -87,8 +89,12 @@ def _open(name: str, options: Options) -> Stream:
     return open_stream(name, options)
 
 
-def ask(point: Point, users: int, seed: int, number: int) -> Wishes:
-    """What everybody asks for at a point, in a round: the same for every data set of that many users."""
+def ask(point: Point, stream: Stream, seed: int, number: int) -> Wishes:
+    """What everybody asks for at a point, in a round: drawn ones are the same for every data set of that many users."""
+    users = stream.users
+    if point.requirements is not None or point.dynamic is not None:
+        files = [None if given is None else Path(given) for given in (point.requirements, point.dynamic)]
+        return from_files(stream, files[0], files[1], (point.epsilon, point.window))
     if point.share is not None and point.other_epsilon is not None and point.other_window is not None:
         first, second = (point.epsilon, point.window), (point.other_epsilon, point.other_window)
         return two_types(seed_for(seed, "wishes", first, second, number), users, first, second, point.share)
@@ -152,7 +158,7 @@ class Run:
 
     def _there(self, name: str) -> bool:
         try:
-            open_stream(name, Options(slots=1, folder=self.settings.folder))
+            open_point(next(self.experiment.points([name])), self.settings.folder)
         except MissingData as error:
             if name in self.experiment.data:
                 raise

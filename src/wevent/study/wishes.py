@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -110,4 +111,10 @@ def _blocks(users: int, types: int) -> npt.NDArray[np.int64]:
 def _choices(own: Fixed, budgets: Sequence[float], windows: Sequence[int]) -> tuple[Dynamic, ...]:
     """Every forward requirement that is as lenient as one's own fixed one."""
     lenient = [e for e in budgets if to_units(e) >= own.units]
-    return tuple(Dynamic((e, w), BACKWARD) for e in lenient for w in windows if w <= own.window)
+    return tuple(_forward(e, w) for e in lenient for w in windows if w <= own.window)
+
+
+@cache
+def _forward(epsilon: float, window: int) -> Dynamic:
+    """One object for each requirement, which makes looking it up quick."""
+    return Dynamic((epsilon, window), BACKWARD)
