@@ -9,7 +9,7 @@ import pytest
 from wevent.study.experiment import Experiment, load
 from wevent.study.protocols.printed_methods.methods import METHODS
 from wevent.study.protocols.score import PARTS
-from wevent.study.report import _ORDER
+from wevent.study.reporting.report import _ORDER
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 FILES = sorted(FOLDER.glob("*.toml"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 
 from wevent.errors import InvalidSetting
 from wevent.study import results
-from wevent.study.experiment import Experiment, from_table
+from wevent.study.experiment import Experiment, from_table, load
 from wevent.study.runner import Run, Settings, run_cell
 
 FAST = {
@@ -165,3 +168,41 @@ def test_plugins_add_mechanisms(tmp_path: Path) -> None:
         MECHANISMS.pop("mine", None)
     with pytest.raises(InvalidSetting, match="no Python file"):
         load_plugins([tmp_path / "absent.py"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_killed_run_leaves_nobody_behind_and_goes_on(tmp_path: Path) -> None:
+    """Killed outright: its workers end too, every row is whole, and the next run finishes."""
+    file = tmp_path / "small.toml"
+    file.write_text(
+        'title = "T"\ndata = ["sin"]\nmechanisms = ["dpbd"]\nrounds = 40\n'
+        "[base]\nwindow = 40\nslots = 500\nusers = 500\n"
+    )
+    words = [sys.executable, "-m", "wevent", "study", "run", str(file), "--jobs", "2"]
+    target = tmp_path / "results" / "small.csv"
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 120
+        while len(results.read(target)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        children = _children(process.pid)
+        process.kill()
+    assert len(children) >= 2
+    deadline = time.monotonic() + 30
+    while any(_alive(child) for child in children) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(_alive(child) for child in children)
+    kept = len(results.read(target))
+    run = Run(load(file), target, Settings(jobs=1))
+    assert 3 <= kept == run.kept < run.all
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

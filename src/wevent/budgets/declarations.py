@@ -255,4 +255,3 @@ class Declarations:
         declarations.table = LevelTable.from_values(state["levels"])
         declarations.now, declarations._past, declarations._until = (state[k].copy() for k in ("now", "past", "until"))
         return declarations
-

@@ -22,7 +22,6 @@ from wevent.cohorts.requirement import Dynamic, Fixed, Requirement, check_limits
 from wevent.errors import AlreadyRegistered, InvalidRequirement, UnknownUser, WrongKind, WrongShape
 from wevent.units import UNBOUNDED
 
-
 _REMEMBERED = 4096
 """So many accepted requirements need no second check."""
 

@@ -145,8 +145,8 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _report(given: argparse.Namespace) -> int:
-    from wevent.study.report import write_report
-    from wevent.study.reproduction import write_reproduction
+    from wevent.study.reporting.report import write_report
+    from wevent.study.reporting.reproduction import write_reproduction
     from wevent.study.runner import load_plugins
 
     load_plugins(given.plugins)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from wevent.study.datasets.stream import Options, Presence, Stream
 from wevent.study.experiment import METRICS
 from wevent.study.mechanisms import known_mechanism
 from wevent.study.protocols import honest
-from wevent.study.runner import Settings, load_plugins
+from wevent.study.runner import Settings, workers
 from wevent.study.seeds import seed_for
 from wevent.study.wishes import Wishes, draw_types
 
@@ -76,7 +74,7 @@ def _mapped(one_round: Any, rounds: range, jobs: int, plugins: tuple[Path, ...])
     if jobs == 1:
         yield from map(one_round, rounds)
         return
-    with ProcessPoolExecutor(jobs, get_context("spawn"), load_plugins, (plugins,)) as pool:
+    with workers(jobs, plugins) as pool:
         yield from pool.map(one_round, rounds)
 
 

@@ -11,8 +11,9 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 
 from wevent.errors import InvalidSetting, MissingData
 from wevent.study import results
@@ -140,8 +141,7 @@ class Run:
         if jobs == 1:
             yield from (run_cell(*one) for one in arguments)
             return
-        # Fresh processes: nothing of this one, threads and random state included, reaches a cell.
-        pool = ProcessPoolExecutor(jobs, get_context("spawn"), load_plugins, (self.settings.plugins,))
+        pool = workers(jobs, self.settings.plugins)
         try:
             waiting = iter(arguments)
             running: set[Future[list[dict[str, str]]]] = set()
@@ -165,6 +165,27 @@ class Run:
             self.missing[name] = error
             return False
         return True
+
+
+def workers(jobs: int, plugins: Sequence[Path]) -> ProcessPoolExecutor:
+    """Fresh processes, which nothing of this one, threads and random state included, reaches.
+
+    Guarantees:
+        They end when this process does, however it ends.
+    """
+    return ProcessPoolExecutor(jobs, get_context("spawn"), _begin_worker, (tuple(plugins),))
+
+
+def _begin_worker(plugins: tuple[Path, ...]) -> None:
+    Thread(target=_end_with_parent, daemon=True).start()
+    load_plugins(plugins)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()  # a parent that is killed cannot tell its children
+        os._exit(1)
 
 
 def load_plugins(paths: Sequence[Path]) -> None:

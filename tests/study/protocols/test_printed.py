@@ -207,7 +207,7 @@ def test_publishing_never_loads_it() -> None:
         "import sys, wevent, wevent.recipes, wevent.releases.publisher, wevent.releases.journal; "
         "print([name for name in sys.modules if name.startswith('wevent.study')])"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"
 
 

@@ -27,7 +27,6 @@ from wevent.study.watch import FixedWatch, MovingWatch
 from wevent.study.wishes import Wishes
 from wevent.units import Units
 
-
 Moved = Sequence[tuple[int, Dynamic]]
 """Types, and what they ask for from a slot on."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 PARTS = ("change_noise", "change_variance", "change_bias", "release_noise", "release_variance", "release_bias")
-"""Expected squared error by part: of measuring change and of releases; its noise, sampling variance and squared bias."""
+"""Expected squared error, of measuring change and of releases: its noise, sampling variance and squared bias."""
 
 
 @dataclass(frozen=True, slots=True)

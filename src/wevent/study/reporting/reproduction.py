@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wevent.errors import InvalidSetting
-from wevent.study import labels
-from wevent.study import reproduction_tables as tables
-from wevent.study.findings import USUAL, Beside, Runs, read_runs
-from wevent.study.reproduction_tables import CLOSE, FAR, fullest, percent, where, word
+from wevent.study.reporting import labels
+from wevent.study.reporting import reproduction_tables as tables
+from wevent.study.reporting.findings import USUAL, Beside, Runs, read_runs
+from wevent.study.reporting.reproduction_tables import CLOSE, FAR, fullest, percent, where, word
 
 PRINTED = ("printed_by_epsilon", "printed_by_window")
 HONEST = ("error_by_epsilon", "error_by_window")

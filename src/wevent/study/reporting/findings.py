@@ -10,8 +10,8 @@ from pathlib import Path
 from wevent.errors import InvalidSetting
 from wevent.study import results
 from wevent.study.metrics import geometric_mean
-from wevent.study.paper import as_in_the_paper, printed_value
-from wevent.study.summary import Stat, stat
+from wevent.study.reporting.paper import as_in_the_paper, printed_value
+from wevent.study.reporting.summary import Stat, stat
 
 USUAL = (0.6, 120)
 BUDGETS = (0.2, 0.4, 0.6, 0.8, 1.0)

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from statistics import mean, median, quantiles
 
 from wevent.study.experiment import Experiment, Point
-from wevent.study.labels import SCALES
-from wevent.study.paper import printed_beside
+from wevent.study.reporting.labels import SCALES
+from wevent.study.reporting.paper import printed_beside
 from wevent.study.results import Row
 
 Where = tuple[str, ...]

@@ -44,7 +44,7 @@ def as_in_the_paper(row: Mapping[str, str]) -> bool:
 
 @cache
 def _values() -> dict[tuple[str, str, float, int], float]:
-    text = files("wevent.study").joinpath("paper.csv").read_text("utf-8")
+    text = files("wevent.study.reporting").joinpath("paper.csv").read_text("utf-8")
     return {
         (row["data"], row["mechanism"], float(row["epsilon"]), int(row["window"])): float(row["value"])
         for row in csv.DictReader(text.splitlines())

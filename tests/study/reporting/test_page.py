@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wevent.study.page import Html, join, page, tag
+from wevent.study.reporting.page import Html, join, page, tag
 
 
 @given(st.text())

@@ -7,10 +7,10 @@ from importlib.resources import files
 from itertools import product
 
 import pytest
-from tests.study.made_up import EIGHT, row
+from tests.study.reporting.made_up import EIGHT, row
 
 from wevent.study.experiment import Point
-from wevent.study.paper import printed_beside, printed_value
+from wevent.study.reporting.paper import printed_beside, printed_value
 
 SETS = ("taxi", "foursquare", "tlns", "sin", "log")
 BUDGETS, WINDOWS = (0.2, 0.4, 0.6, 0.8, 1.0), (40, 80, 120, 160, 200)
@@ -37,7 +37,7 @@ def test_values(data: str, mechanism: str, epsilon: float, window: int, value: f
 
 def test_both_tables_are_whole() -> None:
     """Five data sets, eight mechanisms, five columns, twice; where the tables meet they agree."""
-    rows = list(csv.DictReader(files("wevent.study").joinpath("paper.csv").read_text("utf-8").splitlines()))
+    rows = list(csv.DictReader(files("wevent.study.reporting").joinpath("paper.csv").read_text("utf-8").splitlines()))
     found = {(r["table"], r["data"], r["mechanism"], float(r["epsilon"]), int(r["window"])): r["value"] for r in rows}
     expected = {("epsilon", d, m, e, 120) for d, m, e in product(SETS, EIGHT, BUDGETS)}
     expected |= {("window", d, m, 0.6, w) for d, m, w in product(SETS, EIGHT, WINDOWS)}

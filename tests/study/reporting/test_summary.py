@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.study.made_up import row, rows
+from tests.study.reporting.made_up import row, rows
 
 from wevent.study.experiment import Point, from_table
-from wevent.study.summary import panels, stat
+from wevent.study.reporting.summary import panels, stat
 
 TABLE = {
     "title": "T",

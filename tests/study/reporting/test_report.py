@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.study.made_up import Error, row, rows
+from tests.study.reporting.made_up import Error, row, rows
 
 from wevent.study import results
 from wevent.study.experiment import Point, load
-from wevent.study.report import write_report
+from wevent.study.reporting.report import write_report
 
 HONEST = """
 title = "Mine & <yours>"

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wevent.study import labels, plots, results
+from wevent.study import results
 from wevent.study.experiment import Experiment, load
-from wevent.study.page import Html, join, page, picture, tag
-from wevent.study.palette import DARK, LIGHT, Theme
 from wevent.study.protocols.score import PARTS
-from wevent.study.summary import Panel, panels
-from wevent.study.tables import decisions_table, metric_tables, parts_table
+from wevent.study.reporting import labels, plots
+from wevent.study.reporting.page import Html, join, page, picture, tag
+from wevent.study.reporting.palette import DARK, LIGHT, Theme
+from wevent.study.reporting.summary import Panel, panels
+from wevent.study.reporting.tables import decisions_table, metric_tables, parts_table
 
 _READING = (
     "Each cell of a table gives the mean over rounds, then the lines that its row names: the median, the least and the "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wevent.study import labels
-from wevent.study.findings import BUDGETS, MECHANISMS, USUAL, WINDOWS, Beside, Claim, Runs, paper_claim
-from wevent.study.summary import Stat
+from wevent.study.reporting import labels
+from wevent.study.reporting.findings import BUDGETS, MECHANISMS, USUAL, WINDOWS, Beside, Claim, Runs, paper_claim
+from wevent.study.reporting.summary import Stat
 
 CLOSE, FAR = 1.5, 2.0
 """Factors within which a value counts as reproduced, and beyond which it does not at all."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wevent.study import labels
 from wevent.study.experiment import Experiment
-from wevent.study.page import Html, join, tag
 from wevent.study.protocols.score import PARTS
-from wevent.study.summary import Panel, Stat, Where
+from wevent.study.reporting import labels
+from wevent.study.reporting.page import Html, join, tag
+from wevent.study.reporting.summary import Panel, Stat, Where
 
 _DOUBT = "accounted, not proven"
 _SPREAD = ("median", "least – greatest")

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from wevent.study import labels
 from wevent.study.experiment import Experiment
 from wevent.study.mechanisms import MECHANISMS
-from wevent.study.palette import LIGHT, PARTS, Theme, look
-from wevent.study.summary import Panel, Where
+from wevent.study.reporting import labels
+from wevent.study.reporting.palette import LIGHT, PARTS, Theme, look
+from wevent.study.reporting.summary import Panel, Where
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,13 +6,13 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from tests.study.made_up import rows
+from tests.study.reporting.made_up import rows
 
-from wevent.study import plots
+from wevent.study.reporting import plots
 from wevent.study.experiment import Experiment, from_table
 from wevent.study.mechanisms import MECHANISMS
-from wevent.study.palette import DARK, LIGHT, LOOKS, look
-from wevent.study.summary import Panel, panels
+from wevent.study.reporting.palette import DARK, LIGHT, LOOKS, look
+from wevent.study.reporting.summary import Panel, panels
 
 TABLE: dict[str, Any] = {"title": "T", "data": ["sin", "log", "tlns"], "mechanisms": ["pbd", "spas"], "rounds": 2}
 ERRORS = {"pbd": (1.0, 2.0), "spas": (500.0, 900.0)}

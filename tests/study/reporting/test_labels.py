@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wevent.study import labels
+from wevent.study.reporting import labels
 from wevent.study.mechanisms import MECHANISMS
 from wevent.study.results import COLUMNS
 

@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.study.made_up import row, whole_study
+from tests.study.reporting.made_up import row, whole_study
 
 from wevent.errors import InvalidSetting
 from wevent.study import results
 from wevent.study.experiment import Point
-from wevent.study.findings import read_runs
-from wevent.study.reproduction import reproduction, write_reproduction
+from wevent.study.reporting.findings import read_runs
+from wevent.study.reporting.reproduction import reproduction, write_reproduction
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def section(text: str, title: str) -> str:
