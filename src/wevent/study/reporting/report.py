@@ -28,6 +28,8 @@ _PRINTED = (
 _ORDER = (
     "error_by_epsilon",
     "error_by_window",
+    "flights_by_epsilon",
+    "flights_by_window",
     "ajsd_by_epsilon",
     "ajsd_by_window",
     "awd_by_epsilon",
