@@ -21,6 +21,8 @@ TREE = {
     "UnknownCell": "InvalidInput",
     "TooManyCells": "InvalidInput",
     "WrongShape": "InvalidInput",
+    "UnknownName": "InvalidInput",
+    "MissingData": "InvalidInput",
     "SlotOutOfOrder": "InvalidInput",
     "BudgetError": "WeventError",
     "BudgetExceeded": "BudgetError",

@@ -26,10 +26,14 @@ from numpy.typing import NDArray
 
 from wevent import noise
 from wevent.errors import InvalidSetting, NotWhole, WeventError, WrongShape
-from wevent.noise import PROBABILITY_BITS, Noise, SecureNoise, SeededNoise, round_up
+from wevent.noise import PROBABILITY_BITS, Noise, SecureNoise, SeededNoise, StudyNoise, round_up
 
 CERTAIN = 2**PROBABILITY_BITS
-SOURCES: dict[str, Callable[[], Noise]] = {"secure": SecureNoise, "seeded": lambda: SeededNoise(7)}
+SOURCES: dict[str, Callable[[], Noise]] = {
+    "secure": SecureNoise,
+    "seeded": lambda: SeededNoise(7),
+    "study": lambda: StudyNoise(7),
+}
 
 
 @pytest.fixture(params=SOURCES)
@@ -504,4 +508,4 @@ def test_importing_does_no_work() -> None:
     """Importing the module does not load OpenDP."""
     code = "import sys, wevent.noise; sys.exit('opendp' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0  # noqa: S603
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0

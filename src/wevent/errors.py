@@ -11,6 +11,8 @@
     │   ├── UnknownCell             a cell outside the declared domain
     │   ├── TooManyCells            more cells for one user and slot than were declared
     │   ├── WrongShape              an array that does not fit the register or the domain
+    │   ├── UnknownName             a data set, mechanism, metric or key that nobody knows
+    │   ├── MissingData             files that have to be downloaded first
     │   └── SlotOutOfOrder          a slot that is not the next one, or is no longer kept
     ├── BudgetError
     │   ├── BudgetExceeded          a charge above what the windows leave
@@ -72,6 +74,14 @@ class TooManyCells(InvalidInput):
 
 class WrongShape(InvalidInput):
     """An array that does not fit the register or the domain."""
+
+
+class UnknownName(InvalidInput):
+    """A name that nobody knows; `fields["known"]` lists the known ones."""
+
+
+class MissingData(InvalidInput):
+    """Files that have to be downloaded first; `fields` name the files, their source and the folder."""
 
 
 class SlotOutOfOrder(InvalidInput):

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
@@ -27,6 +27,7 @@ PROBABILITY_BITS = 62
 """Probabilities are whole multiples of 2⁻⁶²."""
 
 _CERTAIN = 1 << PROBABILITY_BITS
+_SMALL = 2**50  # values and scales up to here cannot leave int64: noise of 2¹² scales never occurs
 _BLOCK_WORDS = 1 << 18  # random words of 8 bytes that a binomial draw holds at a time
 
 
@@ -87,8 +88,9 @@ class Noise(ABC):
         given = _whole(values, "values")
         if given.ndim != 1:
             raise WrongShape(f"values must have one axis, the cells, got {given.ndim}. Nothing was drawn.")
-        scale = _integer(sensitivity, "sensitivity", least=1) / _positive(epsilon, "epsilon")
-        return self._add_laplace(given, round_up(scale))
+        exact = _positive(epsilon, "epsilon")
+        scale = _scale(_integer(sensitivity, "sensitivity", least=1), exact.numerator, exact.denominator)
+        return self._add_laplace(given, scale)
 
     def binomial(self, counts: ArrayLike, probabilities: ArrayLike) -> NDArray[np.int64]:
         """Keep each of `counts` things with its probability, and count the kept ones.
@@ -110,13 +112,18 @@ class Noise(ABC):
             that do not broadcast `WrongShape`. No message shows a value.
         """
         things, chances = _whole(counts, "counts"), _chances(probabilities)
-        if (things < 0).any():
+        if things.size and things.min() < 0:
             raise InvalidSetting("counts must be at least 0, and not all of them are. Nothing was drawn.")
         try:
-            things, chances = np.broadcast_arrays(things, chances)
+            np.broadcast_shapes(things.shape, chances.shape)
         except ValueError:
             got = f"{things.shape} and {chances.shape}"
             raise WrongShape(f"shapes of counts and probabilities must broadcast, got {got}") from None
+        return self._keep(things, chances)
+
+    def _keep(self, things: NDArray[np.int64], chances: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The binomial draw itself, for arrays that broadcast."""
+        things, chances = np.broadcast_arrays(things, chances)
         kept = np.where(chances == _CERTAIN, things, 0).ravel()
         undecided, rest = things.ravel(), chances.ravel() & (_CERTAIN - 1)
         place = np.arange(kept.size)
@@ -220,12 +227,32 @@ class SeededNoise(Noise):
 
     def _add_laplace(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         more, less = self._random.geometric(-math.expm1(-1 / scale), size=(2, values.size))
-        ends = np.iinfo(np.int64)
-        noise = np.clip(more - less, ends.min - np.minimum(values, 0), ends.max - np.maximum(values, 0))
+        noise = more - less
+        if scale > _SMALL or (values.size and max(abs(int(values.min())), abs(int(values.max()))) > _SMALL):
+            ends = np.iinfo(np.int64)
+            noise = np.clip(noise, ends.min - np.minimum(values, 0), ends.max - np.maximum(values, 0))
         return np.asarray(values + noise, dtype=np.int64)
 
     def __repr__(self) -> str:
-        return "SeededNoise(seeded, not private: for tests and study)"
+        return f"{type(self).__name__}(seeded, not private: for tests and study)"
+
+
+class StudyNoise(SeededNoise):
+    """Seeded noise for long studies: its binomial draws are numpy's, quick and in doubles.
+
+    Guarantees:
+        Its draws follow the laws of `SeededNoise`, up to the errors of doubles.
+    """
+
+    def _keep(self, things: NDArray[np.int64], chances: NDArray[np.int64]) -> NDArray[np.int64]:
+        chances_in_doubles = np.ldexp(chances.astype(np.float64), -PROBABILITY_BITS)
+        return np.asarray(self._random.binomial(things, chances_in_doubles), dtype=np.int64)
+
+
+@lru_cache(maxsize=64)
+def _scale(sensitivity: int, numerator: int, denominator: int) -> float:
+    """The scale of s/epsilon, rounded up; measuring change asks for the same one in every slot."""
+    return round_up(Fraction(sensitivity * denominator, numerator))
 
 
 @lru_cache(maxsize=64)
@@ -244,8 +271,9 @@ def _measurement(scale: float) -> Callable[[list[int]], list[int]]:
 
 def _whole(values: ArrayLike, name: str) -> NDArray[np.int64]:
     """Integer arrays and sequences of ints as int64; nothing is ever rounded."""
+    got: np.dtype[Any] | str
     if isinstance(values, np.ndarray):
-        given, got = np.asarray(values), f"dtype {values.dtype}"
+        given, got = np.asarray(values), values.dtype
         whole = given.dtype.kind in "iu" and np.can_cast(given.dtype, np.int64)
     else:
         given, got = np.asarray(values, dtype=object), type(values).__name__
@@ -255,12 +283,13 @@ def _whole(values: ArrayLike, name: str) -> NDArray[np.int64]:
             return given.astype(np.int64, copy=False)
     except OverflowError:
         got = "larger ones"
+    got = f"dtype {got}" if isinstance(got, np.dtype) else got
     raise NotWhole(f"{name} must be integers that fit int64, got {got}. Nothing was drawn.", got=got)
 
 
 def _chances(probabilities: ArrayLike) -> NDArray[np.int64]:
     chances = _whole(probabilities, "probabilities")
-    if ((chances < 0) | (chances > _CERTAIN)).any():
+    if chances.size and (chances.min() < 0 or chances.max() > _CERTAIN):
         raise InvalidSetting(f"probabilities must be from 0 to 2**{PROBABILITY_BITS}. Nothing was drawn.")
     return chances
 

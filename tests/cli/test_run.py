@@ -188,7 +188,7 @@ def test_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
 def start(*arguments: str) -> subprocess.Popen[str]:
     """`python -m wevent` as a process of its own."""
     found = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(  # noqa: S603
+    return subprocess.Popen(
         [sys.executable, "-m", "wevent", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -81,8 +81,26 @@ def test_only_how_many_have_which_budget_matters(pairs: list[tuple[int, int]], d
 def test_the_smallest_threshold_wins_a_tie(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two thresholds of exactly the same error, noise 2 + 0 and 0.5 + 1.5: the lower one is taken."""
     monkeypatch.setattr(selection, "_losses", lambda values, people: (np.array([0.0, 1.5]), np.zeros(2)))
-    chosen = choose([(2 * ONE, 1), (ONE, 1)], 1)
+    chosen = choose([(2 * ONE, 1), (ONE, 1), *[(5, 0)] * 60], 1)  # many rows, so that arrays are used
     assert (chosen.threshold, chosen.error) == (ONE, 2.0)
+
+
+@given(
+    pairs=st.lists(
+        st.tuples(st.one_of(st.integers(0, 40), st.integers(1, 10 * ONE)), st.integers(0, 1_000)),
+        min_size=1,
+        max_size=40,
+    ),
+    sensitivity=st.integers(1, 4),
+)
+def test_plain_numbers_and_arrays_choose_alike(pairs: list[tuple[int, int]], sensitivity: int) -> None:
+    """Few rows are scanned in plain numbers: the same error and parts as with arrays."""
+    few, many = choose(pairs, sensitivity), choose([*pairs, *[(7, 0)] * 60], sensitivity)
+    assert few.error == pytest.approx(many.error, rel=1e-9)
+    if few.threshold == many.threshold:  # else a tie within rounding
+        assert (few.variance, few.squared_bias, few.least) == pytest.approx(
+            (many.variance, many.squared_bias, many.least), rel=1e-9
+        )
 
 
 def test_nobody_has_any_budget() -> None:

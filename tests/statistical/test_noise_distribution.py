@@ -16,12 +16,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from wevent.noise import PROBABILITY_BITS, Noise, SecureNoise, SeededNoise, round_up
+from wevent.noise import PROBABILITY_BITS, Noise, SecureNoise, SeededNoise, StudyNoise, round_up
 
 CERTAIN = 2**PROBABILITY_BITS
 FALSE_ALARM = 1e-7
 LEAST_EXPECTED = 100
-SOURCES: dict[str, Callable[[], Noise]] = {"secure": SecureNoise, "seeded": lambda: SeededNoise(20)}
+SOURCES: dict[str, Callable[[], Noise]] = {
+    "secure": SecureNoise,
+    "seeded": lambda: SeededNoise(20),
+    "study": lambda: StudyNoise(20),
+}
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

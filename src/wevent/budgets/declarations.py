@@ -1,8 +1,9 @@
 """Dynamic requirements, slot by slot: declared levels come in, what they leave now goes out.
 
 A declaration made at slot τ binds forward in τ … τ+wF-1 and backward in τ alone; it is made again in
-every slot until it changes (SPEC §2, §6). This is the complete path in numpy, O(span) per row; large
-crowds of purely dynamic rows go through `budgets.crowd`, which must give the same numbers.
+every slot until it changes (SPEC §2, §6). This is the complete path in numpy, O(span) per row, with the
+loops compiled by numba where that is installed; large crowds of purely dynamic rows go through
+`budgets.crowd`, which must give the same numbers.
 """
 
 from __future__ import annotations
@@ -99,8 +100,9 @@ class Backward:
 class Declarations:
     """Levels declared per row: now, and in the last slots (axes: slot modulo span, row)."""
 
-    def __init__(self, span: int = 1) -> None:
+    def __init__(self, span: int = 1, *, fast: bool = False) -> None:
         self.span = span
+        self._fast = fast
         self.table = LevelTable()
         self.now = np.zeros(0, np.int32)
         self._past = np.zeros((span, 0), np.int32)
@@ -174,41 +176,57 @@ class Declarations:
 
     def forward(self, history: History, rows: npt.NDArray[np.int64]) -> Forward:
         """Scan the active declarations of `rows`."""
-        ages = min(self.span, self.table.longest)
-        chunk = max(1, _AT_ONCE // max(1, ages))
-        parts = [self._scan(history, rows[k : k + chunk], ages) for k in range(0, rows.size, chunk)]
+        if self._fast:
+            from wevent.budgets.scan import scan
+
+            return Forward(rows, *scan(self.table.values, self._past, self.now, history.ring, rows, history.slot))
+        parts = [self._scan(history, some) for some in self._chunks(rows)]
         return Forward(rows, *(np.concatenate(column) for column in zip(*parts, strict=True)))
 
-    def _scan(self, history: History, rows: npt.NDArray[np.int64], ages: int) -> tuple[Units, ...]:
-        age = np.arange(ages)[:, None]
-        slots = history.slot - np.arange(ages)
-        level = self._past[slots % self.span][:, rows]
+    def _chunks(self, rows: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+        """Rows in parts that fit into a bounded scan over all ages."""
+        chunk = max(1, _AT_ONCE // max(1, min(self.span, self.table.longest)))
+        return [rows[k : k + chunk] for k in range(0, rows.size, chunk)]
+
+    def _look_back(
+        self, history: History, rows: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """The slots that declarations may reach over, newest first, and what was declared there (axes: age, row)."""
+        slots = history.slot - np.arange(min(self.span, self.table.longest))
+        level = self._past[(slots % self.span)[:, None], rows]
         level[0] = self.now[rows]
-        active = age < self.table.forward_window[level]
-        before = [np.stack([history.totals(part, slot - 1)[rows] for slot in slots.tolist()]) for part in (0, 1)]
-        since = [history.totals(part, history.slot - 1)[rows] - before[part] for part in (0, 1)]
+        return slots, level
+
+    def _scan(self, history: History, rows: npt.NDArray[np.int64]) -> tuple[Units, ...]:
+        slots, level = self._look_back(history, rows)
+        age = (history.slot - slots)[:, None]
+        idle = age >= self.table.forward_window[level]
+        part_1, part_2 = history.since(slots, rows)
         share = self.table.share[level]
-        saved = (age + 1) * share - since[1]  # [Du25] Alg. 6: (t - b(τ))·a_τ
-        return (
-            _least(share, active),
-            _least(self.table.half[level] - since[1], active),
-            _least(self.table.forward[level] - since[0] - since[1], active),
-            _least(saved, active),
-            np.where(active, saved, -UNBOUNDED).max(axis=0),
-        )
+        saved = (age + 1) * share - part_2  # [Du25] Alg. 6: (t - b(τ))·a_τ
+        most = np.where(idle, -UNBOUNDED, saved).max(axis=0)
+        values = (share, self.table.half[level] - part_2, self.table.forward[level] - part_1 - part_2, saved)
+        for array in values:
+            array[idle] = UNBOUNDED
+        return (*(array.min(axis=0) for array in values), most)
 
     def borders(self, history: History, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Largest border b(τ) of each row over its active declarations, -inf where there is none (axes: row)."""
-        ages = min(self.span, self.table.longest)
-        result = np.full(rows.size, -np.inf)
-        for age in range(ages):
-            slot = history.slot - age
-            level = self.now[rows] if age == 0 else self._past[slot % self.span, rows]
-            since = history.totals(1, history.slot - 1)[rows] - history.totals(1, slot - 1)[rows]
-            share = np.maximum(self.table.share[level], 1)
-            border = since / share + slot - 1
-            result = np.where(age < self.table.forward_window[level], np.maximum(result, border), result)
-        return result
+        if self._fast:
+            from wevent.budgets.scan import borders
+
+            found: npt.NDArray[np.float64] = borders(
+                self.table.values, self._past, self.now, history.ring, rows, history.slot
+            )
+            return found
+        parts = [np.empty(0)]
+        for some in self._chunks(rows):
+            slots, level = self._look_back(history, some)
+            _, part_2 = history.since(slots, some)
+            border = part_2 / np.maximum(self.table.share[level], 1) + slots[:, None] - 1
+            border[(history.slot - slots)[:, None] >= self.table.forward_window[level]] = -np.inf
+            parts.append(border.max(axis=0))
+        return np.concatenate(parts)
 
     def backward(self, history: History, rows: npt.NDArray[np.int64]) -> Backward:
         """What the requirements declared for this slot leave; `rows` must declare one."""
@@ -231,13 +249,9 @@ class Declarations:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Declarations:
+    def from_state(cls, state: dict[str, Any], *, fast: bool = False) -> Declarations:
         """The same declarations again."""
-        declarations = cls(state["span"])
+        declarations = cls(state["span"], fast=fast)
         declarations.table = LevelTable.from_values(state["levels"])
         declarations.now, declarations._past, declarations._until = (state[k].copy() for k in ("now", "past", "until"))
         return declarations
-
-
-def _least(values: Units, where: npt.NDArray[np.bool_]) -> Units:
-    return np.where(where, values, UNBOUNDED).min(axis=0)

@@ -40,6 +40,7 @@ class History:
         self._totals = np.zeros((2, span, 0), np.int64)
         self._born = np.zeros(0, np.int64)
         self._known = np.zeros(0, np.int64)
+        self._gapless = True
 
     @property
     def nbytes(self) -> int:
@@ -47,13 +48,19 @@ class History:
         return self._totals.nbytes + self._born.nbytes + self._known.nbytes
 
     @property
+    def ring(self) -> npt.NDArray[np.int64]:
+        """Running totals at the end of each of the last `span` slots (axes: part, slot modulo span, row)."""
+        return self._totals
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing that any row spent was ever forgotten inside a window."""
+        return self._gapless and self.forgotten == LONG_AGO
+
+    @property
     def known_since(self) -> npt.NDArray[np.int64]:
         """For each row, the first slot whose spend is remembered; long ago if nothing was forgotten."""
         return np.maximum(self._known[: self.rows], self.forgotten + 1)
-
-    def totals(self, part: int, slot: int) -> Units:
-        """Running total at the end of `slot`, one of the last `span` (axes: row)."""
-        return self._totals[part, slot % self.span, : self.rows]
 
     def spent(self, window: npt.NDArray[np.int64] | int, rows: Any = slice(None)) -> tuple[Units, Units]:
         """Part 1 and part 2 in slots t-w+1 … t-1, with w = `window` of each of `rows`."""
@@ -64,6 +71,12 @@ class History:
             rows = np.arange(self.rows)[rows]
         difference = totals[:, now, rows] - totals[:, then, rows]
         return difference[0], difference[1]
+
+    def since(self, slots: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> tuple[Units, Units]:
+        """Part 1 and part 2 from each of `slots` on, up to now (axes: slot, row)."""
+        totals = self._totals if rows.size == self._totals.shape[2] else self._totals[:, :, rows]
+        spent = totals[:, [(self.slot - 1) % self.span]] - totals[:, (slots - 1) % self.span]
+        return spent[0], spent[1]
 
     def charge(self, part_1: Units, part_2: Units) -> None:
         """Write the slot's spends; the slot stays open until `close`."""
@@ -103,6 +116,7 @@ class History:
             self._totals[:, slot % self.span, target] = self._totals[:, max(until, oldest) % self.span, source]
         self._born[target] = self._born[source]
         self._known[target] = self._known[source]
+        self._gapless &= bool(self._known[source] == LONG_AGO)
 
     def write_row(self, row: int, part_1: Units, part_2: Units, born: int, known: int) -> None:
         """Set what a row spent in the last slots, oldest first, as if it had always been here.
@@ -112,6 +126,7 @@ class History:
         self.clear(row)
         self._born[row] = born
         self._known[row] = known if born < known else LONG_AGO
+        self._gapless &= born >= known
         kept = min(part_1.size, self.span - 1)
         for part, spends in enumerate((part_1, part_2)):
             running = np.concatenate([[0], np.cumsum(spends[spends.size - kept :])])
@@ -143,6 +158,7 @@ class History:
         self._known[: self.rows] = np.where(
             lost, np.maximum(self._known[: self.rows], oldest), self._known[: self.rows]
         )
+        self._gapless &= not lost.any()
         self._totals, self.span = wider, span
 
     def _reserve(self, rows: int) -> None:
@@ -170,4 +186,5 @@ class History:
         history = cls(state["span"])
         history.slot, history.rows, history.forgotten = state["slot"], state["born"].size, state["forgotten"]
         history._totals, history._born, history._known = (state[k].copy() for k in ("totals", "born", "known"))
+        history._gapless = bool((history._known == LONG_AGO).all())
         return history

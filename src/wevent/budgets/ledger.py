@@ -66,7 +66,7 @@ class Ledger(Rows):
         self._lose_unsettled()
         now = self.now()
         proposal = schedule.propose(now)
-        room = np.where(self.sizes > 0, now.room, 0)
+        room = now.room
         part_1 = np.maximum(np.minimum(proposal.part_1, room), 0)
         part_2 = np.maximum(np.minimum(proposal.part_2, room - part_1), 0)
         nullified, part_2 = self._rest(proposal, part_2)
@@ -88,7 +88,7 @@ class Ledger(Rows):
                 slot=self.slot,
             )
         mine = self.history.rows
-        room = np.where(self.sizes > 0, self.now().room, 0)
+        room = self.now().room
         part_1, part_2 = offer.part_1[:mine], offer.part_2[:mine]
         over = (part_1 < 0) | (part_2 < 0) | (part_1 + part_2 > room)
         if over.any():
@@ -153,7 +153,7 @@ class Ledger(Rows):
         ledger = cls(privacy)
         ledger.history = History.from_state(state["history"])
         ledger.versions = Versions.from_state(state["versions"])
-        ledger.declarations = Declarations.from_state(state["declarations"])
+        ledger.declarations = Declarations.from_state(state["declarations"], fast=ledger.fast)
         if state["crowd"] is not None:
             from wevent.budgets.crowd import Crowd
 

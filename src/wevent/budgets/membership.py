@@ -22,6 +22,9 @@ from wevent.cohorts.requirement import Dynamic, Fixed, Requirement, check_limits
 from wevent.errors import AlreadyRegistered, InvalidRequirement, UnknownUser, WrongKind, WrongShape
 from wevent.units import UNBOUNDED
 
+_REMEMBERED = 4096
+"""So many accepted requirements need no second check."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Away:
@@ -45,6 +48,7 @@ class Membership:
         self.groups: dict[Hashable, int] = {}
         self._dynamic = dynamic
         self._shares = (UNBOUNDED, 0)
+        self._known: set[Requirement] = set()
         self._cohorts: dict[tuple[int, int], int] = {}
         self._shared: set[int] = set()
         self._own: dict[int, Hashable] = {}
@@ -194,8 +198,11 @@ class Membership:
     # --- inside --------------------------------------------------------------------------------
 
     def _check(self, requirement: Requirement) -> None:
+        """Refuse what the settings do not allow; what was accepted once always is."""
         if not isinstance(requirement, Fixed | Dynamic):
             raise InvalidRequirement("a requirement is Fixed(epsilon, window) or Dynamic(forward, backward)")
+        if requirement in self._known:
+            return
         if isinstance(requirement, Dynamic) and not self._dynamic:
             raise WrongKind(
                 "this mechanism serves fixed requirements only, and a dynamic one was asked for; "
@@ -216,7 +223,10 @@ class Membership:
         return min(self._shares[0], share), max(self._shares[1], share)
 
     def _accept(self, requirement: Requirement) -> None:
-        self._shares = self._with_share(requirement)
+        if requirement not in self._known:
+            self._shares = self._with_share(requirement)
+            if len(self._known) < _REMEMBERED:
+                self._known.add(requirement)
 
     def _open_all(self) -> None:
         """The rows of the register as it was declared, in the ledger."""

@@ -39,17 +39,18 @@ class Now:
         self.rows = history.rows
         self.last_slot, self.last_spend = last_slot, last_spend
         self._history, self._versions, self._declarations = history, versions, declarations
+        self._members = members
         self._active = declarations.active_rows(history.slot, members)
 
     @cached_property
     def room(self) -> Units:
-        """The most each row may spend in this slot, in all; never below 0 (SPEC §2)."""
-        room = self._versions.room(self._history)
+        """The most each row may spend in this slot, in all: never below 0, and nothing without members (SPEC §2)."""
+        room = self._versions.room(self._history, self._spent)
         if self._forward is not None:
             room = self._spread(room, self._forward.rows, self._forward.room)
         if self._backward is not None:
             room = self._spread(room, self._backward.rows, self._backward.room)
-        return np.maximum(room, 0)
+        return np.where(self._members, np.maximum(room, 0), 0)
 
     @cached_property
     def fixed_share(self) -> Units:
@@ -73,7 +74,8 @@ class Now:
 
     def room_after(self, wait: int) -> Units:
         """The room of fixed versions `wait` slots later, if nothing is spent until then; never below 0."""
-        return np.maximum(self._versions.room(self._history, wait), 0)
+        spent = self._versions.spent(self._history, wait)
+        return np.maximum(self._versions.room(self._history, spent, wait), 0)
 
     @cached_property
     def fixed_window(self) -> npt.NDArray[np.int64]:
@@ -88,7 +90,7 @@ class Now:
     @cached_property
     def fixed_left(self) -> Units:
         """Least E/2 less the publications in the window, over live fixed versions."""
-        return self._versions.left(self._history)
+        return self._versions.left(self._history, self._spent)
 
     @cached_property
     def share(self) -> Units:
@@ -126,6 +128,10 @@ class Now:
         result = np.full(self.rows, -np.inf)
         result[self._active] = self._declarations.borders(self._history, self._active)
         return result
+
+    @cached_property
+    def _spent(self) -> tuple[Units, Units]:
+        return self._versions.spent(self._history)
 
     @cached_property
     def _forward(self) -> Forward | None:

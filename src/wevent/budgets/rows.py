@@ -42,7 +42,7 @@ class Rows:
         self.fast = fast
         self.history = History(horizon)
         self.versions = Versions()
-        self.declarations = Declarations(horizon)
+        self.declarations = Declarations(horizon, fast=fast)
         self.crowd: Crowd | None = None
         self.sizes = np.zeros(0, np.int64)
         self.last_slot = 0
@@ -92,7 +92,7 @@ class Rows:
 
     def room(self) -> Units:
         """The most each row may spend in the next slot, in all (axes: row)."""
-        room = np.where(self.sizes > 0, self.now().room, 0)
+        room = self.now().room
         return room if self.crowd is None else np.concatenate([room, self.crowd.room()])
 
     def borders(self) -> npt.NDArray[np.float64]:

@@ -46,6 +46,8 @@ class Versions:
 
     def end(self, row: int, slot: int) -> None:
         """End what is in force for a row; `slot` is the last one it was in force in."""
+        if not self.row.size:
+            return
         open_here = (self.row == row) & (self._table[4] == IN_FORCE)
         if open_here.any():
             self._table[4, open_here] = slot
@@ -85,22 +87,26 @@ class Versions:
         np.minimum.at(result, self.row, values)
         return result
 
-    def room(self, history: History, wait: int = 0) -> Units:
+    def spent(self, history: History, wait: int = 0) -> tuple[Units, Units]:
+        """Part 1 and part 2 in the window of each version, this slot left out (axes: version).
+
+        With `wait`, what is left of it in the window that ends so many slots later.
+        """
+        return history.spent(np.maximum(self.window - wait, 1) if wait else self.window, self.row)
+
+    def room(self, history: History, spent: tuple[Units, Units], wait: int = 0) -> Units:
         """What each row may still spend in all, 0 where its window reaches into forgotten slots (axes: row).
 
         With `wait`, what it may spend so many slots later if nothing is spent until then.
         """
-        part_1, part_2 = history.spent(np.maximum(self.window - wait, 1) if wait else self.window, self.row)
-        room = self.epsilon - part_1 - part_2
-        unknown = history.slot + wait - self.window + 1 < history.known_since[self.row]
-        if unknown.any():
-            room = np.where(unknown, 0, room)
+        room = self.epsilon - spent[0] - spent[1]
+        if not history.whole:
+            room = np.where(history.slot + wait - self.window + 1 < history.known_since[self.row], 0, room)
         return self.least(room, history.rows)
 
-    def left(self, history: History) -> Units:
+    def left(self, history: History, spent: tuple[Units, Units]) -> Units:
         """Half the budget less the publications in the window, the least over live versions (axes: row)."""
-        _, part_2 = history.spent(self.window, self.row)
-        return self.least(self.half - part_2, history.rows)
+        return self.least(self.half - spent[1], history.rows)
 
     def _keep(self, kept: npt.NDArray[np.bool_]) -> None:
         if not kept.all():

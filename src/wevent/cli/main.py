@@ -1,8 +1,9 @@
 """The command `wevent`: words from the shell come in, an exit code goes out.
 
     wevent run        publish the embedded example: a day of a simulated city
+    wevent study …    compare mechanisms and repeat the paper: run, report, compare, list
 
-Exit codes: 0, every promise was kept; 1, one was broken; 2, the command line makes no sense; 130, stopped.
+Exit codes: 0, every promise was kept; 1, one was broken; 2, what was asked for cannot be done; 130, stopped.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import TextIO, get_args
+from collections.abc import Sequence
+from typing import get_args
 
 from wevent import RECIPES, __version__
+from wevent.cli import study
+from wevent.cli.numbers import whole
+from wevent.errors import WeventError
 from wevent.settings import Rest
 
 MOST_PEOPLE, LEAST_PEOPLE = 20_000, 20
@@ -29,7 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = _parser().parse_args(arguments)
     try:
-        return _run(given, sys.stdout)
+        return int(given.handler(given))
+    except WeventError as error:
+        print(f"wevent: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader has seen enough, as in `wevent run | head`
@@ -37,10 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _run(given: argparse.Namespace, out: TextIO) -> int:
+def _run(given: argparse.Namespace) -> int:
     from wevent.cli.demo import Order, run
     from wevent.cli.table import Table
 
+    out = sys.stdout
     colour = out.isatty() and not os.environ.get("NO_COLOR")
     order = Order(given.mechanism, given.people, given.slots, given.seed, given.rest, given.pace)
     return 0 if run(order, Table(out, colour=colour)) else 1
@@ -60,12 +68,10 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     run.add_argument("--mechanism", choices=list(RECIPES), default="pbd", help="which recipe publishes")
-    run.add_argument("--slots", type=_whole(1, MOST_SLOTS), default=96, help="how many to publish, 96 to a day")
+    run.add_argument("--slots", type=whole(1, MOST_SLOTS), default=96, help="how many to publish, 96 to a day")
+    run.add_argument("--people", type=whole(LEAST_PEOPLE, MOST_PEOPLE), default=2_000, help="how many live in the city")
     run.add_argument(
-        "--people", type=_whole(LEAST_PEOPLE, MOST_PEOPLE), default=2_000, help="how many live in the city"
-    )
-    run.add_argument(
-        "--seed", type=_whole(0, 2**32), default=1, help="of movement and wishes; the noise cannot be seeded"
+        "--seed", type=whole(0, 2**32), default=1, help="of movement and wishes; the noise cannot be seeded"
     )
     run.add_argument(
         "--rest",
@@ -74,23 +80,9 @@ def _parser() -> argparse.ArgumentParser:
         help="whom a resting person makes rest (pba, dpba, ba)",
     )
     run.add_argument("--pace", type=_seconds, default=0.0, help="seconds to wait after each slot")
+    run.set_defaults(handler=_run)
+    study.add_commands(commands)
     return parser
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    """A reader of whole numbers within limits."""
-    limits = f"a whole number from {least:,} to {most:,}"
-
-    def read(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {limits}, got {text!r}") from None
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(f"must be {limits}, got {number}")
-        return number
-
-    return read
 
 
 def _seconds(text: str) -> float:

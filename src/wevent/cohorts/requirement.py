@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 from wevent.errors import InvalidRequirement
 from wevent.settings import Limits
-from wevent.units import EXACT, MAX_EPSILON, show, to_epsilon, to_units, to_window
+from wevent.units import MAX_EPSILON, show, to_epsilon, to_units, to_window
 
 Number = float | int | str | Decimal
 
@@ -23,17 +23,14 @@ class Over:
         `epsilon` is kept as whole nano-ε, rounded down, and `units` is that whole number.
     """
 
-    epsilon: Decimal
+    epsilon: Decimal = field(compare=False)
     window: int
+    units: int = field(repr=False)
 
     def __init__(self, epsilon: Number, window: int) -> None:
-        object.__setattr__(self, "epsilon", to_epsilon(to_units(epsilon)))
+        object.__setattr__(self, "units", to_units(epsilon))
+        object.__setattr__(self, "epsilon", to_epsilon(self.units))
         object.__setattr__(self, "window", to_window(window))
-
-    @property
-    def units(self) -> int:
-        """The budget in whole nano-ε."""
-        return int(self.epsilon.scaleb(9, EXACT))
 
     @property
     def share(self) -> int:
@@ -65,13 +62,18 @@ class Dynamic:
 
     forward: Over
     backward: Over
+    _hash: int = field(repr=False, compare=False)
 
     def __init__(
         self, forward: Over | tuple[Number, int], backward: Over | tuple[Number, int] = (MAX_EPSILON, 1)
     ) -> None:
         object.__setattr__(self, "forward", _over(forward))
         object.__setattr__(self, "backward", _over(backward))
+        object.__setattr__(self, "_hash", hash((self.forward, self.backward)))
         _check_share(self.forward)
+
+    def __hash__(self) -> int:
+        return self._hash  # asked for in every slot
 
 
 Requirement = Fixed | Dynamic

@@ -6,12 +6,15 @@ they do not offer. SPEC §4, §7, [Jorgensen15].
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.selection import Selection
+from wevent.decisions.selection import REMEMBERED, Selection
 from wevent.noise import PROBABILITY_BITS, Noise
 from wevent.units import NANO, Units, as_fraction
 
@@ -44,25 +47,51 @@ def keep_people(tally: Tally, selection: Selection, sizes: npt.NDArray[np.int64]
         Which way is taken depends on registered sizes and budgets only, never on who is where.
     """
     total = tally.total()
-    if selection.threshold <= selection.least:
+    plan = None if selection.threshold <= selection.least else _plan(selection, sizes)
+    if plan is None:
         return total
-    sampled = (selection.budgets < selection.threshold) & (sizes > 0)
-    if not sampled.any():
-        return total
-    values, which = np.unique(selection.budgets[sampled], return_inverse=True)
-    probabilities = keep_probabilities(values, selection.threshold)
-    group = np.full(sizes.size, -1, np.int64)
-    group[sampled] = which
-    people = int(sizes[sampled].sum())
-    if values.size * total.size * _PER_PERSON > people:
-        single = tally.singly(group)
+    many = plan.probabilities.size
+    if many * total.size * _PER_PERSON > plan.people:
+        single = tally.singly(plan.group)
         if single is not None:
             groups, cells = single
-            lost = ~noise.bernoulli(probabilities[groups])
+            lost = ~noise.bernoulli(plan.probabilities[groups])
             return total - np.bincount(cells[lost], minlength=total.size)
-    counts = tally.by_group(group, values.size)
-    kept = noise.binomial(counts, np.broadcast_to(probabilities[:, None], counts.shape))
+    counts = tally.by_group(plan.group, many)
+    kept = noise.binomial(counts, plan.probabilities[:, None])
     return total - (counts - kept).sum(axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Whom to sample: the group of each row, -1 for those who are kept anyway, and each group's probability."""
+
+    group: npt.NDArray[np.int64]
+    probabilities: npt.NDArray[np.int64]
+    people: int
+
+
+def _plan(selection: Selection, sizes: npt.NDArray[np.int64]) -> _Plan | None:
+    """Whom to sample at the threshold; None if nobody."""
+    budgets = selection.budgets
+    if budgets.size <= REMEMBERED:  # measuring change offers the same budgets in every slot
+        return _plan_again(budgets.tobytes(), sizes.tobytes(), selection.threshold)
+    return _make_plan(budgets, sizes, selection.threshold)
+
+
+@lru_cache(maxsize=16)
+def _plan_again(budgets: bytes, sizes: bytes, threshold: int) -> _Plan | None:
+    return _make_plan(np.frombuffer(budgets, np.int64), np.frombuffer(sizes, np.int64), threshold)
+
+
+def _make_plan(budgets: Units, sizes: npt.NDArray[np.int64], threshold: int) -> _Plan | None:
+    sampled = (budgets < threshold) & (sizes > 0)
+    if not sampled.any():
+        return None
+    values, which = np.unique(budgets[sampled], return_inverse=True)
+    group = np.full(sizes.size, -1, np.int64)
+    group[sampled] = which
+    return _Plan(group, keep_probabilities(values, threshold), int(sizes[sampled].sum()))
 
 
 def sample(tally: Tally, selection: Selection, sizes: npt.NDArray[np.int64], sensitivity: int, noise: Noise) -> Counts:

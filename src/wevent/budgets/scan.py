@@ -1,0 +1,70 @@
+"""Looking back over the declarations of rows, compiled by numba (extra `fast`): the loops of `budgets.declarations`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from wevent.units import UNBOUNDED
+
+_BIG = np.int64(UNBOUNDED)
+
+jit: Any = numba.njit(cache=True, nogil=True)
+
+
+@jit
+def scan(levels, past, now, totals, rows, slot):  # type: ignore[no-untyped-def]
+    """Least share, least left, least room, least and greatest saved of each row (axes: value, row).
+
+    Args:
+        levels: axes (EB, wB, EF, wF; level).
+        past: levels declared lately, axes (slot modulo span, row).
+        now: levels declared for this slot (axes: row).
+        totals: running totals of spends, axes (part, slot modulo span, row).
+        rows: which rows.
+        slot: the slot that opens next.
+    """
+    span, ring = past.shape[0], totals.shape[1]
+    ages = min(span, levels[3].max())
+    result = np.empty((5, rows.size), np.int64)
+    for k in range(rows.size):
+        row = rows[k]
+        share_least, left_least, room_least, saved_least, saved_most = _BIG, _BIG, _BIG, _BIG, -_BIG
+        end_1, end_2 = totals[0, (slot - 1) % ring, row], totals[1, (slot - 1) % ring, row]
+        for age in range(ages):
+            level = now[row] if age == 0 else past[(slot - age) % span, row]
+            if age >= levels[3, level]:
+                continue
+            budget, window = levels[2, level], levels[3, level]
+            before = (slot - age - 1) % ring
+            spent_1, spent_2 = end_1 - totals[0, before, row], end_2 - totals[1, before, row]
+            share = budget // (2 * window)
+            saved = (age + 1) * share - spent_2  # [Du25] Alg. 6: (t - b(τ))·a_τ
+            share_least = min(share_least, share)
+            left_least = min(left_least, budget // 2 - spent_2)
+            room_least = min(room_least, budget - spent_1 - spent_2)
+            saved_least, saved_most = min(saved_least, saved), max(saved_most, saved)
+        result[0, k], result[1, k], result[2, k] = share_least, left_least, room_least
+        result[3, k], result[4, k] = saved_least, saved_most
+    return result
+
+
+@jit
+def borders(levels, past, now, totals, rows, slot):  # type: ignore[no-untyped-def]
+    """Largest border b(τ) of each row, -inf where there is none (axes: row); arguments as in `scan`."""
+    span, ring = past.shape[0], totals.shape[1]
+    ages = min(span, levels[3].max())
+    result = np.full(rows.size, -np.inf)
+    for k in range(rows.size):
+        row = rows[k]
+        end = totals[1, (slot - 1) % ring, row]
+        for age in range(ages):
+            level = now[row] if age == 0 else past[(slot - age) % span, row]
+            if age >= levels[3, level]:
+                continue
+            share = levels[2, level] // (2 * levels[3, level])
+            spent = end - totals[1, (slot - age - 1) % ring, row]
+            result[k] = max(result[k], spent / share + (slot - age) - 1)
+    return result

@@ -1,0 +1,1 @@
+"""The yardstick: data sets, baselines, metrics, protocols and experiments; nothing here serves the public."""

@@ -1,0 +1,187 @@
+"""What all baselines share: one slot comes in, a release goes out; charge, draw, settle on the house's ledger.
+
+A baseline proposes what each row of its ledger would spend, the ledger cuts that to the room and is charged
+before anything is drawn. So a baseline that would overspend a window gets less budget or an error, never a result.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.budgets.ledger import Ledger, Offer
+from wevent.cohorts.counting import Counts
+from wevent.cohorts.histogram import Domain
+from wevent.cohorts.register import Register
+from wevent.errors import SlotOutOfOrder, TooManyCells, WrongShape
+from wevent.events.slot import Slot
+from wevent.noise import Noise
+from wevent.recipes import strictest
+from wevent.releases.release import Decision
+from wevent.settings import Privacy
+from wevent.units import Units
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a baseline shows for one slot; counts may be fractional (axes: cell)."""
+
+    slot: int
+    counts: npt.NDArray[np.float64] = field(repr=False)
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a baseline would spend in the next slot, row by row, in units.
+
+    Attributes:
+        part_1: spent whatever follows (axes: row).
+        part_2: refunded if the draw does not publish (axes: row).
+        nullified: nothing may be published in this slot: it rests.
+    """
+
+    part_1: Units
+    part_2: Units
+    nullified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What each row spent in the last slot, in units (axes: row)."""
+
+    slot: int
+    spent: Units = field(repr=False)
+
+
+class Baseline(ABC):
+    """A mechanism of the literature, slot by slot.
+
+    Attributes:
+        name: as it is asked for.
+        feeds: "rows" takes `Slot.counts` of shape (row of the register, cell); "people" takes `Slot.places`, the
+            cell of each registered person, -1 for absent.
+        proven: whether the privacy of what is drawn is proven; False means that budgets are counted only.
+
+    Guarantees:
+        Every window of every row of the ledger holds at most its budget, whatever is drawn.
+        A slot is drawn once and in order; bad input raises before anything is spent.
+        An error after the charge makes the slot lost: the charge stays, the counts repeat.
+    """
+
+    name: ClassVar[str]
+    feeds: ClassVar[Literal["rows", "people"]] = "rows"
+    proven: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        register: Register,
+        cells: int | Sequence[Hashable],
+        *,
+        noise: Noise,
+        privacy: Privacy | None = None,
+        complete: bool = False,
+    ) -> None:
+        self.privacy = privacy or Privacy()
+        self.domain = Domain(cells)
+        self.noise = noise
+        self.complete = complete
+        self.common = strictest(register)
+        self.people = int(register.sizes.sum())
+        self._most = register.sizes * self.privacy.contributions
+        self.ledger = Ledger(self.privacy)
+        self.open_rows(register)
+        self.shown = np.zeros(len(self.domain))
+        self.trace: Spent | None = None
+
+    # --- what a baseline says --------------------------------------------------------------------
+
+    def open_rows(self, register: Register) -> None:
+        """Open the ledger's rows; by default one for everybody, by the strictest requirement."""
+        self.ledger.open_row(self.common, self.people)
+
+    @abstractmethod
+    def propose(self) -> Wish:
+        """What it would like to spend in the next slot; may use public things only."""
+
+    @abstractmethod
+    def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64] | None:
+        """New counts to show, or None to repeat the last ones, for what the ledger granted.
+
+        Args:
+            data: counts of shape (row of the register, cell) or places, as `feeds` says.
+            offer: what was charged; part 2 is refunded after None.
+        """
+
+    def paid(self, row: int = 0) -> Units:
+        """What a row spent as part 2 in the last w - 1 slots, oldest first; for `propose` (axes: slot)."""
+        return self.ledger.history.spends(row)[1]
+
+    # --- the life of a slot ----------------------------------------------------------------------
+
+    def step(self, slot: Slot) -> Estimate:
+        """Charge, draw, settle."""
+        if slot.number != self.ledger.slot:
+            raise SlotOutOfOrder(
+                f"slot {slot.number} came where slot {self.ledger.slot} was due. Nothing was spent.",
+                slot=slot.number,
+                expected=self.ledger.slot,
+            )
+        data = self._read(slot)
+        offer = self._cut(self.propose())
+        self.ledger.charge(offer)
+        try:
+            self.noise.rekey()
+            counts = None if offer.nullified else self.draw(data, offer)
+        except BaseException:
+            self.ledger.lose()
+            self.trace = Spent(offer.slot, offer.part_1 + offer.part_2)
+            raise
+        published = counts is not None
+        self.ledger.settle(published)
+        self.trace = Spent(offer.slot, offer.part_1 + offer.part_2 if published else offer.part_1)
+        if counts is not None:
+            self.shown = np.array(counts, np.float64)
+            self.shown.flags.writeable = False
+            return Estimate(offer.slot, self.shown, Decision.PUBLISHED)
+        return Estimate(offer.slot, self.shown, Decision.NULLIFIED if offer.nullified else Decision.SKIPPED)
+
+    def _cut(self, wish: Wish) -> Offer:
+        """The room disposes."""
+        room = self.ledger.room()
+        part_1 = np.clip(wish.part_1, 0, room)
+        part_2 = np.zeros_like(part_1) if wish.nullified else np.clip(wish.part_2, 0, room - part_1)
+        return Offer(self.ledger.slot, part_1, part_2, wish.nullified)
+
+    def _read(self, slot: Slot) -> Counts:
+        given = slot.counts if self.feeds == "rows" else slot.places
+        data = np.asarray(given)
+        if given is None or data.dtype.kind not in "iu":
+            raise WrongShape(
+                f"slot {slot.number}: {self.name} needs whole numbers for its {self.feeds}", slot=slot.number
+            )
+        if self.feeds == "rows":
+            shape = self._most.size, len(self.domain)
+            if data.shape != shape or data.min(initial=0) < 0:
+                raise WrongShape(
+                    f"slot {slot.number}: counts must be of shape {shape}, (row, cell), and not negative. "
+                    "Nothing was spent.",
+                    slot=slot.number,
+                )
+            if (data > self._most[:, None]).any() or (data.sum(axis=1) > self._most).any():
+                raise TooManyCells(
+                    f"slot {slot.number} counts more in a row than its registered size times "
+                    f"{self.privacy.contributions} cell(s) allows. Nothing was spent.",
+                    slot=slot.number,
+                    limit=self.privacy.contributions,
+                )
+        elif data.shape != (self.people,) or data.min(initial=-1) < -1 or data.max(initial=-1) >= len(self.domain):
+            raise WrongShape(
+                f"slot {slot.number}: places must hold a cell or -1 for each of {self.people} people", slot=slot.number
+            )
+        return data.astype(np.int64, copy=False)

@@ -1,0 +1,54 @@
+"""LDP-IDS by dividing the budget: counts come in, unbiased counts or the last ones again go out.
+
+Everybody reports twice: with half of a slot's share, to see whether the stream moved, and with what the schedule
+offers if it moved further than a new answer would be off. [Ren22]. The schedules are those of BD and BA.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.budgets.ledger import Offer
+from wevent.budgets.schedules import Absorption, Distribution, Schedule
+from wevent.cohorts.counting import Counts
+from wevent.study.baselines.base import Wish
+from wevent.study.baselines.local import Local
+
+
+class BudgetDivision(Local):
+    """A schedule of BD or BA, with reports instead of noisy counts."""
+
+    schedule: ClassVar[Schedule]
+
+    def propose(self) -> Wish:
+        """What the schedule proposes for the one row."""
+        proposal = self.schedule.propose(self.ledger.now())
+        resting = proposal.resting is not None and bool(proposal.resting.any())
+        return Wish(proposal.part_1, proposal.part_2, resting)
+
+    def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64] | None:
+        """New counts if dis > Var(ε, n)."""
+        everybody = data.sum(axis=0)
+        first, second = int(offer.part_1[0]), int(offer.part_2[0])
+        if first == 0 or second == 0:
+            return None
+        if self.moved(self.ask(everybody, first)) <= self.error(self.people, second):
+            return None
+        return self.ask(everybody, second).counts
+
+
+class LBD(BudgetDivision):
+    """Local budget distribution: half of what the publications in the window left. [Ren22]."""
+
+    name: ClassVar[str] = "lbd"
+    schedule: ClassVar[Schedule] = Distribution()
+
+
+class LBA(BudgetDivision):
+    """Local budget absorption: take up the shares of quiet slots, then rest. [Ren22]."""
+
+    name: ClassVar[str] = "lba"
+    schedule: ClassVar[Schedule] = Absorption()

@@ -1,0 +1,105 @@
+"""What baselines of local privacy share: a slot comes in, what people report through an oracle goes out.
+
+Nobody is trusted: everybody hides where they are before it leaves them. Being absent is one more symbol, so that
+presence is hidden as well, unless everybody is declared to be in some cell in every slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from wevent.cohorts.counting import Counts
+from wevent.cohorts.register import Register
+from wevent.errors import EmptyRegister, InvalidSetting, WrongShape
+from wevent.events.slot import Slot
+from wevent.noise import Noise
+from wevent.settings import Privacy
+from wevent.study.baselines.base import Baseline
+from wevent.study.baselines.oracle import Floats, Oracle, kind_for
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What some people's reports say about everybody registered (axes: cell).
+
+    Attributes:
+        counts: unbiased, if the people who were asked are like all others.
+        variance: that the reports bring; that of who was asked is not in it.
+    """
+
+    counts: Floats = field(repr=False)
+    variance: Floats = field(repr=False)
+
+
+class Local(Baseline):
+    """A baseline that sees nothing but reports.
+
+    Guarantees:
+        A spend of epsilon hides presence and whereabouts in that slot at epsilon, for either kind of neighbours.
+        Every registered person has a symbol in every slot; one who has none or two of them is refused before
+        anything is spent.
+
+    Attributes:
+        symbols: the cells and, unless the stream is complete, being absent as the last one.
+    """
+
+    def __init__(
+        self,
+        register: Register,
+        cells: int | Sequence[Hashable],
+        *,
+        noise: Noise,
+        privacy: Privacy | None = None,
+        complete: bool = False,
+    ) -> None:
+        if privacy is not None and privacy.contributions != 1:
+            raise InvalidSetting(
+                f"{self.name}: people report one cell per slot, but the settings declare "
+                f"{privacy.contributions} contributions; declare 1"
+            )
+        if not register.sizes.any():
+            raise EmptyRegister(f"{self.name}: nobody is registered, so nobody can report")
+        super().__init__(register, cells, noise=noise, privacy=privacy, complete=complete)
+        self.sizes = register.sizes.copy()
+        self.symbols = len(self.domain) if complete else len(self.domain) + 1
+
+    def ask(self, counts: Counts, budget: int) -> Answer:
+        """Let so many people of each symbol report with a budget in units; scaled up to everybody registered."""
+        asked = counts.sum(keepdims=True)
+        oracle = _oracle(budget, self.symbols)
+        reading = oracle.read(oracle.supports(counts[None, :], self.noise), asked)
+        scale, cells = self.people / int(asked[0]), len(self.domain)
+        return Answer(reading.counts[0, :cells] * scale, reading.variance[0, :cells] * scale**2)
+
+    def error(self, asked: int, budget: int) -> float:
+        """Variance per symbol of the answer of so many people; public (Var(ε, n) of [Ren22], over all symbols)."""
+        return float(_oracle(budget, self.symbols).error(np.array([asked]))[0]) * (self.people / asked) ** 2
+
+    def moved(self, answer: Answer) -> float:
+        """How far the stream moved from what is shown: mean square per cell less what reports add, dis of [Ren22]."""
+        return float(np.mean((answer.counts - self.shown) ** 2 - answer.variance))
+
+    def _read(self, slot: Slot) -> Counts:
+        """Whole symbols instead of cells: counts of shape (row, symbol), or the symbol of each person."""
+        data = super()._read(slot)
+        people = self.feeds == "people"
+        absent = data < 0 if people else self.sizes - data.sum(axis=1)
+        if not self.complete:
+            return np.where(absent, self.symbols - 1, data) if people else np.column_stack([data, absent])
+        if absent.any():
+            raise WrongShape(
+                f"slot {slot.number}: the stream is declared complete, but not everybody is in a cell; leave "
+                "`complete` out. Nothing was spent.",
+                slot=slot.number,
+            )
+        return data
+
+
+@lru_cache(maxsize=256)
+def _oracle(budget: int, symbols: int) -> Oracle:
+    """The better oracle for one group with a budget in units."""
+    return kind_for(budget, symbols)(np.array([budget], np.int64), symbols)

@@ -1,0 +1,60 @@
+"""All data sets by name: a name or the path of a file comes in, an open stream goes out.
+
+A data set of one's own is one more entry: `DATASETS["mine"] = open_mine`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wevent.errors import UnknownName
+from wevent.study.datasets import foursquare, log, nycflights, own, sin, taxi, tlns
+from wevent.study.datasets.stream import Opener, Options, Stream
+from wevent.study.datasets.synthetic import Series
+
+DATASETS: dict[str, Opener] = {
+    "sin": sin.open_sin,
+    "log": log.open_log,
+    "tlns": tlns.open_tlns,
+    "taxi": taxi.open_taxi,
+    "foursquare": foursquare.open_foursquare,
+    "nycflights": nycflights.open_nycflights,
+}
+"""Name → opener."""
+
+SERIES: dict[str, Series] = {
+    "sin": sin.probabilities,
+    "log": log.probabilities,
+    "tlns": tlns.probabilities,
+}
+"""The synthetic sets' probabilities, which the protocol `printed` rounds."""
+
+
+def open_stream(name: str, options: Options | None = None) -> Stream:
+    """Open a data set.
+
+    Args:
+        name: a name of `DATASETS`, or the path of a CSV or Parquet file.
+        options: slots, users, cells, presence, folder and slot width; the usual ones if left out.
+
+    Guarantees:
+        A name that is neither raises `UnknownName`, which lists the known ones.
+        An entry of `DATASETS` goes before a file of the same name.
+    """
+    if opener := DATASETS.get(name):
+        return opener(options or Options())
+    if own.is_file_name(name):
+        return own.open_own(Path(name), options or Options())
+    raise UnknownName(
+        f"there is no data set {name!r}; known are {', '.join(DATASETS)}, and the path of a CSV or Parquet file",
+        known=tuple(DATASETS),
+    )
+
+
+def check_name(name: str) -> None:
+    """Raise `UnknownName` unless a name could be opened: one of `DATASETS`, or the path of a CSV or Parquet file."""
+    if name not in DATASETS and not name.lower().endswith((".csv", ".parquet")):
+        raise UnknownName(
+            f"no data set is called {name!r}; known are {', '.join(DATASETS)}, and paths of CSV or Parquet files",
+            known=tuple(DATASETS),
+        )

@@ -1,0 +1,25 @@
+"""The set log: a number of slots comes in, a logistic curve of probabilities goes out ([Du25] "Datasets")."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wevent.study.datasets.stream import Options, Stream
+from wevent.study.datasets.synthetic import Probabilities, open_series, round_half_up
+
+NAME = "log"
+
+
+def probabilities(slots: int, rounded: bool = False) -> Probabilities:
+    """p_t = 0.25 / (1 + exp(-0.01 t)) for t = 1, 2, …; `rounded` as the released code has it (axes: slot)."""
+    t = np.arange(1, slots + 1)
+    p = 0.25 / (1 + np.exp(-0.01 * t))
+    if rounded:
+        p = round_half_up(p)
+        p[:1] = 0.25  # its first slot takes the height of the curve
+    return p
+
+
+def open_log(options: Options) -> Stream:
+    """Two cells, 0 and 1; by default 10,000 people and slots."""
+    return open_series(NAME, probabilities, options)

@@ -1,0 +1,25 @@
+"""The set sin: a number of slots comes in, a sine wave of probabilities goes out ([Du25] "Datasets")."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wevent.study.datasets.stream import Options, Stream
+from wevent.study.datasets.synthetic import Probabilities, open_series, round_half_up
+
+NAME = "sin"
+
+
+def probabilities(slots: int, rounded: bool = False) -> Probabilities:
+    """p_t = 0.05 sin(0.01 t) + 0.075 for t = 1, 2, …; `rounded` as the released code has it (axes: slot)."""
+    t = np.arange(1, slots + 1)
+    p = 0.05 * np.sin(0.01 * t) + 0.075
+    if rounded:
+        p = round_half_up(p)
+        p[:1] = 0.075  # its first slot takes the initial value as it is
+    return p
+
+
+def open_sin(options: Options) -> Stream:
+    """Two cells, 0 and 1; by default 10,000 people and slots."""
+    return open_series(NAME, probabilities, options)

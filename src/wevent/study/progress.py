@@ -1,0 +1,99 @@
+"""What a study shows on a terminal: runs and rows come in, a progress bar or a table goes out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from statistics import mean, median
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from wevent.study.mechanisms import known_mechanism
+from wevent.study.runner import Run
+
+
+def follow(run: Run) -> None:
+    """Run to the end with a progress bar on standard error."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("cells"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(run.experiment.name, total=run.all, completed=run.kept)
+        try:
+            for progress in run.go():
+                bar.update(task, completed=progress.done)
+        except KeyboardInterrupt:
+            bar.console.print("interrupted; finished cells are kept, the same command goes on from there")
+            raise
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print results, one line for each mechanism, the least error first."""
+    by_name = defaultdict(list)
+    for row in rows:
+        by_name[row["mechanism"]].append(row)
+    first = rows[0]
+    rounds = max(len(some) for some in by_name.values())
+    title = f"{first['data']}: epsilon {first['epsilon']:g} over {first['window']} slots, {_many(rounds, 'round')}"
+    shown = Table(title=title, title_justify="left", caption=_caption(rounds, by_name), caption_justify="left")
+    shown.add_column("mechanism")
+    numbers = [
+        "amre",
+        "median",
+        "mae",
+        "mre",
+        "ajsd",
+        "awd",
+        "published",
+        "skipped",
+        "nullified",
+        "worst window",
+        "ms/slot",
+    ]
+    for name in [name for name in numbers if name != "median" or rounds > 1]:
+        shown.add_column(name, justify="right")
+    for name, some in sorted(by_name.items(), key=lambda item: mean(row["amre"] for row in item[1])):
+        middle = [f"{_short(median(row['amre'] for row in some))}"] if rounds > 1 else []
+        shown.add_row(
+            name if known_mechanism(name).proven else f"{name} *",
+            _error(some, "amre"),
+            *middle,
+            *(_error(some, key) for key in ("mae", "mre", "ajsd", "awd")),
+            *(f"{mean(row[key] for row in some):,.0f}" for key in ("published", "skipped", "nullified")),
+            f"{max(row['worst_window'] for row in some):.3f}",
+            f"{1000 * mean(row['seconds_per_slot'] for row in some):.2f}",
+        )
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)
+    console.print(shown)
+
+
+def _error(rows: Sequence[Mapping[str, Any]], key: str) -> str:
+    return _short(mean(row[key] for row in rows))
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _caption(rounds: int, by_name: Mapping[str, Sequence[Any]]) -> str:
+    notes = []
+    if rounds == 1:
+        notes.append("One round; rounds scatter widely, --rounds 10 shows by how much.")
+    if not all(known_mechanism(name).proven for name in by_name):
+        notes.append("* budgets are accounted, privacy over an endless stream is not proven.")
+    return "\n".join(notes)
+
+
+def _many(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

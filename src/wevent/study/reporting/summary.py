@@ -1,0 +1,119 @@
+"""Rows of results, put together: an experiment and its rows come in, panels of numbers with their spread go out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import mean, median, quantiles
+
+from wevent.study.experiment import Experiment, Point
+from wevent.study.reporting.labels import SCALES
+from wevent.study.reporting.paper import printed_beside
+from wevent.study.results import Row
+
+Where = tuple[str, ...]
+"""The values of the varied parameters, as they stand in the rows, in the order of the experiment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """One number over all rounds."""
+
+    rounds: int
+    mean: float
+    median: float
+    least: float
+    greatest: float
+    quartiles: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One data set in one setting.
+
+    Attributes:
+        data: its name.
+        label: the name, with what sets it apart where a data set has several panels.
+        places: where on the varied parameters there are results, in ascending order.
+        mechanisms: those that have results here, in the order of the experiment.
+        rows: by mechanism and place, one for each round.
+    """
+
+    data: str
+    label: str
+    places: tuple[Where, ...]
+    mechanisms: tuple[str, ...]
+    rows: Mapping[tuple[str, Where], Sequence[Row]] = field(repr=False)
+
+    def stat(self, metric: str, mechanism: str, where: Where) -> Stat | None:
+        """A metric over all rounds, in the unit that its label names; None where nothing was computed."""
+        rows = self.rows.get((mechanism, where), ())
+        scale = SCALES.get(metric, 1.0)
+        return stat(scale * float(row[metric]) for row in rows if row[metric] != "")
+
+    def printed(self, metric: str, mechanism: str, where: Where) -> float | None:
+        """What the paper prints here."""
+        rows = self.rows.get((mechanism, where), ())
+        return printed_beside(rows[0], metric) if rows else None
+
+    def best(self, metric: str, where: Where) -> str | None:
+        """The mechanism with the least mean; None where fewer than two can be compared."""
+        found = {name: one.mean for name in self.mechanisms if (one := self.stat(metric, name, where)) is not None}
+        return min(found, key=lambda name: found[name]) if len(found) > 1 else None
+
+    def all_rows(self) -> list[Row]:
+        """Every row of the panel."""
+        return [row for rows in self.rows.values() for row in rows]
+
+
+def stat(values: Iterable[float]) -> Stat | None:
+    """Mean, median and spread; None of nothing."""
+    some = sorted(values)
+    if not some:
+        return None
+    low, _, high = quantiles(some, n=4, method="inclusive") if len(some) > 1 else (some[0], some[0], some[0])
+    return Stat(len(some), mean(some), median(some), some[0], some[-1], (low, high))
+
+
+def panels(experiment: Experiment, rows: Iterable[Row]) -> tuple[Panel, ...]:
+    """The panels of an experiment, in the order of its data sets.
+
+    Guarantees:
+        Only rows of the experiment's protocol, data sets and mechanisms are in a panel.
+        Rows of different settings (slots, users, …) are never put together.
+    """
+    varied = [name for name, _ in experiment.vary]
+    fixed = [name for name in asdict(Point("")) if name not in (*varied, "data")]
+    groups: dict[tuple[str, Where], dict[tuple[str, Where], list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row["protocol"] == experiment.protocol and row["mechanism"] in experiment.mechanisms:
+            group = groups[row["data"], tuple(row[name] for name in (*fixed, "seed"))]
+            group[row["mechanism"], tuple(row[name] for name in varied)].append(row)
+    found = []
+    for data in experiment.data + experiment.downloads:
+        settings = sorted((setting for name, setting in groups if name == data), key=lambda one: [*map(_order, one)])
+        for setting in settings:
+            label = data if len(settings) == 1 else _apart(data, (*fixed, "seed"), setting, settings)
+            found.append(_panel(data, label, experiment.mechanisms, groups[data, setting]))
+    return tuple(found)
+
+
+def _panel(data: str, label: str, names: Sequence[str], rows: Mapping[tuple[str, Where], Sequence[Row]]) -> Panel:
+    places = sorted({where for _, where in rows}, key=lambda where: [*map(_order, where)])
+    there = {name for name, _ in rows}
+    return Panel(data, label, tuple(places), tuple(name for name in names if name in there), dict(rows))
+
+
+def _apart(data: str, names: Sequence[str], setting: Where, settings: Sequence[Where]) -> str:
+    """The name of a data set with whatever its panels differ in."""
+    differ = [k for k in range(len(names)) if len({one[k] for one in settings}) > 1]
+    words = [f"{names[k]} {setting[k] or 'usual'}" for k in differ]
+    return f"{data} ({', '.join(words)})"
+
+
+def _order(text: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(text), ""
+    except ValueError:
+        return 1, 0.0, text

@@ -1,0 +1,150 @@
+"""Results as tidy rows: scores come in, a CSV file with everything that explains a number in every row goes out."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import wevent
+from wevent.errors import InvalidSetting
+from wevent.study.experiment import Cell, Point
+from wevent.study.metrics import METRICS
+from wevent.study.protocols.score import PARTS, Score
+
+_POINT = tuple(asdict(Point("")))
+_KEY = ("protocol", *_POINT, "round", "seed", "mechanism")
+_COUNTS = ("published", "skipped", "nullified")
+_NUMBERS = (*METRICS, "awd_plane", *_COUNTS, "worst_window", "seconds_per_slot", *PARTS)
+COLUMNS = ("experiment", *_KEY, "ran_slots", "ran_users", "ran_cells", *_NUMBERS, "private", "commit", "version")
+"""What every row says. `private` is "yes", "accounted, not proven" or "not private"."""
+
+_NEEDED = {"experiment", "protocol", "data", "epsilon", "window", "round", "seed", "mechanism", "amre", "version"}
+
+Row = Mapping[str, str]
+Key = tuple[str, ...]
+
+
+def key_of(row: Row) -> Key:
+    """What a row is about: two rows of one key come from the same draw."""
+    return tuple(row[name] for name in _KEY)
+
+
+def any_round(key: Key) -> Key:
+    """A key without its round."""
+    where = _KEY.index("round")
+    return key[:where] + key[where + 1 :]
+
+
+def keys_of(cell: Cell) -> dict[str, Key]:
+    """The keys of a cell's rows, by mechanism."""
+    return {name: key_of(_about(cell, name)) for name in cell.mechanisms}
+
+
+def _about(cell: Cell, mechanism: str) -> dict[str, str]:
+    point = {name: _text(value) for name, value in asdict(cell.point).items()}
+    return {
+        "protocol": cell.protocol,
+        **point,
+        "round": str(cell.round),
+        "seed": str(cell.seed),
+        "mechanism": mechanism,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a cell was really run on."""
+
+    users: int
+    cells: int
+
+
+def to_row(experiment: str, cell: Cell, mechanism: str, score: Score, ran: Ran, private: str) -> dict[str, str]:
+    """One row."""
+    numbers: dict[str, Any] = {
+        **score.errors,
+        **{name: score.decisions.get(name, 0) for name in _COUNTS},
+        "worst_window": float(score.worst_window),
+        "seconds_per_slot": score.seconds_per_slot,
+        **score.parts,
+    }
+    return {
+        "experiment": experiment,
+        **_about(cell, mechanism),
+        "ran_slots": str(score.slots),
+        "ran_users": str(ran.users),
+        "ran_cells": str(ran.cells),
+        **{name: _text(numbers.get(name)) for name in _NUMBERS},
+        "private": private,
+        "commit": commit(),
+        "version": wevent.__version__,
+    }
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """All whole rows of a results file; a last line that was cut off by an interruption is left out."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        found = set(reader.fieldnames or COLUMNS)
+        if not _NEEDED <= found <= set(COLUMNS):
+            raise InvalidSetting(
+                f"{path} was written by another version: its columns differ. Move it away, or run with --fresh."
+            )
+        missing = dict.fromkeys(set(COLUMNS) - found, "")  # settings that came later, which nobody had set
+        whole = (row for row in reader if None not in row and None not in row.values() and row["version"])
+        return [{**missing, **row} for row in whole]
+
+
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """Write a whole results file, in a fixed order, in one move."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    with fresh.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(rows, key=_order))
+    fresh.replace(path)
+
+
+def append(path: Path, rows: Sequence[Row]) -> None:
+    """Add finished rows at once."""
+    with path.open("a", newline="", encoding="utf-8") as file:
+        csv.DictWriter(file, COLUMNS, lineterminator="\n").writerows(rows)
+
+
+@cache
+def commit() -> str:
+    """The commit the package was run from, with a plus if files were changed; empty outside a repository."""
+    here = Path(__file__).parent
+    try:
+        said = [
+            subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True, timeout=10).stdout  # noqa: S603, S607
+            for words in (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", "."])
+        ]
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return said[0].strip() + ("+" if said[1].strip() else "")
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    return tuple(_sortable(row[name]) for name in ("experiment", *_KEY))
+
+
+def _sortable(text: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(text), ""
+    except ValueError:
+        return 1, 0.0, text
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return repr(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,212 @@
+"""Runs experiments: cells come in, rows of results go out, on all cores, and finished cells are kept.
+
+A cell's numbers depend on its seed alone, never on which process ran it or when.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from threading import Thread
+
+from wevent.errors import InvalidSetting, MissingData
+from wevent.study import results
+from wevent.study.asked import from_files
+from wevent.study.datasets.catalog import open_stream
+from wevent.study.datasets.stream import Options, Stream
+from wevent.study.experiment import Cell, Experiment, Point
+from wevent.study.mechanisms import known_mechanism
+from wevent.study.protocols import honest, printed
+from wevent.study.protocols.score import Score
+from wevent.study.seeds import seed_for
+from wevent.study.wishes import Wishes, draw_types, two_types
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to run, which changes no number.
+
+    Attributes:
+        folder: where downloaded data lie.
+        jobs: processes; 0 for all cores.
+        plugins: Python files that add mechanisms or data sets.
+    """
+
+    folder: Path = Path("data")
+    jobs: int = 0
+    plugins: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is."""
+
+    done: int
+    all: int
+    kept: int
+
+
+def run_cell(experiment: str, cell: Cell, folder: Path) -> list[dict[str, str]]:
+    """All rows of one cell.
+
+    Guarantees:
+        The same cell gives the same rows, times and commit apart, in any process.
+    """
+    stream = open_point(cell.point, folder)
+    wishes = ask(cell.point, stream, cell.seed, cell.round)
+    names = tuple(repr(value) for value in _identity(cell.point))
+    seeds = {name: seed_for(cell.seed, "noise", *names, cell.round, name) for name in cell.mechanisms}
+    data_seed = seed_for(cell.seed, "data", cell.point.data, cell.round)
+    run = honest.run if cell.protocol == "honest" else printed.run
+    scores = run(stream, wishes, seeds, cell.metrics, data_seed=data_seed)
+    ran = results.Ran(stream.users, len(stream.cells))
+    return [
+        results.to_row(experiment, cell, name, score, ran, private(cell, name))
+        for name, score in _in_order(cell, scores)
+    ]
+
+
+def private(cell: Cell, mechanism: str) -> str:
+    """What may be said of the privacy of a result."""
+    if cell.protocol == "printed":
+        return "not private"
+    return "yes" if known_mechanism(mechanism).proven else "accounted, not proven"
+
+
+def open_point(point: Point, folder: Path) -> Stream:
+    """The data of a point; recorded sets stay open for the next cell."""
+    slot_width = point.slot_width
+    return _open(point.data, Options(point.slots, point.users, point.cells, point.presence, folder, slot_width))
+
+
+@lru_cache(maxsize=2)
+def _open(name: str, options: Options) -> Stream:
+    return open_stream(name, options)
+
+
+def ask(point: Point, stream: Stream, seed: int, number: int) -> Wishes:
+    """What everybody asks for at a point, in a round: drawn ones are the same for every data set of that many users."""
+    users = stream.users
+    if point.requirements is not None or point.dynamic is not None:
+        files = [None if given is None else Path(given) for given in (point.requirements, point.dynamic)]
+        return from_files(stream, files[0], files[1], (point.epsilon, point.window))
+    if point.share is not None and point.other_epsilon is not None and point.other_window is not None:
+        first, second = (point.epsilon, point.window), (point.other_epsilon, point.other_window)
+        return two_types(seed_for(seed, "wishes", first, second, number), users, first, second, point.share)
+    return draw_types(seed_for(seed, "wishes", point.epsilon, point.window, number), users, point.epsilon, point.window)
+
+
+class Run:
+    """One experiment on its way into one results file.
+
+    Guarantees:
+        Rows that the file already holds are not run again.
+        Whatever interrupts it, every finished cell is in the file; the next run goes on from there.
+        A data set of `downloads` whose files are missing is left out and listed in `missing`.
+    """
+
+    def __init__(self, experiment: Experiment, path: Path, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.path, self.experiment = path, experiment
+        load_plugins(self.settings.plugins)
+        self.missing: dict[str, MissingData] = {}
+        self.data = [name for name in experiment.data + experiment.downloads if self._there(name)]
+        cells = list(experiment.cells(self.data))
+        wanted = {results.any_round(key) for cell in cells for key in results.keys_of(cell).values()}
+        kept = [row for row in results.read(path) if results.any_round(results.key_of(row)) in wanted]
+        results.write(path, kept)
+        done = {results.key_of(row) for row in kept}
+        self.cells = [left for cell in cells if (left := _left(cell, done)) is not None]
+        self.kept, self.all = len(cells) - len(self.cells), len(cells)
+
+    def go(self) -> Generator[Progress]:
+        """Run what is left; says how far it is after each cell."""
+        done = self.kept
+        yield Progress(done, self.all, self.kept)
+        for rows in self._finished():
+            results.append(self.path, rows)
+            done += 1
+            yield Progress(done, self.all, self.kept)
+        results.write(self.path, results.read(self.path))
+
+    def _finished(self) -> Iterator[list[dict[str, str]]]:
+        jobs = min(self.settings.jobs or self.experiment.jobs or os.cpu_count() or 1, max(len(self.cells), 1))
+        arguments = [(self.experiment.name, cell, self.settings.folder) for cell in self.cells]
+        if jobs == 1:
+            yield from (run_cell(*one) for one in arguments)
+            return
+        pool = workers(jobs, self.settings.plugins)
+        try:
+            waiting = iter(arguments)
+            running: set[Future[list[dict[str, str]]]] = set()
+            while True:
+                while len(running) < 2 * jobs and (one := next(waiting, None)) is not None:
+                    running.add(pool.submit(run_cell, *one))
+                if not running:
+                    return
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    yield future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _there(self, name: str) -> bool:
+        try:
+            open_point(next(self.experiment.points([name])), self.settings.folder)
+        except MissingData as error:
+            if name in self.experiment.data:
+                raise
+            self.missing[name] = error
+            return False
+        return True
+
+
+def workers(jobs: int, plugins: Sequence[Path]) -> ProcessPoolExecutor:
+    """Fresh processes, which nothing of this one, threads and random state included, reaches.
+
+    Guarantees:
+        They end when this process does, however it ends.
+    """
+    return ProcessPoolExecutor(jobs, get_context("spawn"), _begin_worker, (tuple(plugins),))
+
+
+def _begin_worker(plugins: tuple[Path, ...]) -> None:
+    Thread(target=_end_with_parent, daemon=True).start()
+    load_plugins(plugins)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()  # a parent that is killed cannot tell its children
+        os._exit(1)
+
+
+def load_plugins(paths: Sequence[Path]) -> None:
+    """Run Python files that add to `MECHANISMS` or `DATASETS`."""
+    for path in paths:
+        spec = importlib.util.spec_from_file_location(f"wevent_plugin_{path.stem}", path)
+        if spec is None or spec.loader is None or not path.exists():
+            raise InvalidSetting(f"no Python file at {path} to add mechanisms or data sets from")
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def _identity(point: Point) -> tuple[object, ...]:
+    """What the noise of a point is drawn for."""
+    return (point.data, point.epsilon, point.window, point.share, point.other_epsilon, point.other_window, point.cells)
+
+
+def _left(cell: Cell, done: set[results.Key]) -> Cell | None:
+    """What of a cell has not been run yet."""
+    names = tuple(name for name, key in results.keys_of(cell).items() if key not in done)
+    return replace(cell, mechanisms=names) if names else None
+
+
+def _in_order(cell: Cell, scores: dict[str, Score]) -> Iterator[tuple[str, Score]]:
+    return ((name, scores[name]) for name in cell.mechanisms)

@@ -1,0 +1,170 @@
+"""SPAS: budgets and rules by hand, and a slow re-computation from STUDY §4."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+import pytest
+from tests.study.baselines.central_runs import (
+    Losing,
+    LostError,
+    Run,
+    Scripted,
+    Silent,
+    Told,
+    built,
+    run,
+    wander,
+)
+
+from wevent import Decision, Privacy
+from wevent.noise import SeededNoise
+from wevent.study.baselines.spas import Move, Spas
+
+NANO = 10**9
+
+
+def spas(epsilon: str, window: int, noise: SeededNoise, cells: int = 2, privacy: Privacy | None = None) -> Spas:
+    return cast(Spas, built(Spas, epsilon, window, cells, noise, privacy))
+
+
+def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> Run:
+    """STUDY §4 as it is written: all releases and spends are kept, everything is computed anew in every slot."""
+    d, w = len(stream[0]), window
+    asking, releasing = epsilon // 4, 3 * epsilon // 4
+    r, paid, decisions, rho = [[0] * d], [0], [Decision.SKIPPED], None
+    for t, x in enumerate(stream, start=1):
+        noise.rekey()
+        jumps = [np.subtract(r[k], r[k - 1]) for k in range(max(2, t - 2 * w + 1), t) if r[k] != r[k - 1]]
+        c = 1
+        if jumps:
+            squares, absolutes = (np.mean([np.sum(np.abs(jump) ** p) / d for jump in jumps]) for p in (2, 1))
+            c = max(1, math.floor(releasing / NANO * math.sqrt(max(squares - absolutes**2, 0) / 12)))
+        recent = {k: paid[k] for k in range(max(1, t - w + 1), t)}
+        left = releasing - sum(recent.values())
+        first = next((k for k, spend in sorted(recent.items()) if spend > 0), t)
+        L = w - (t - first)
+        ask, price = False, 0
+        if t <= w:
+            price = releasing // math.ceil(w / 20) if t in range(1, w + 1, 20) else 0
+        elif Fraction(left * c, releasing) >= L:
+            price = left // L
+        elif left >= releasing // c:
+            ask, price = True, releasing // c
+        try:
+            yes = price > 0
+            if ask:
+                half = Fraction(asking, 2 * NANO)
+                if rho is None:
+                    rho = int(noise.laplace([0], sensitivity=2, epsilon=half)[0])
+                question = [int(np.abs(np.subtract(x, stream[t - 2])).sum())]
+                asked = int(noise.laplace(question, sensitivity=2, epsilon=half / (2 * c))[0])
+                yes = Fraction(asked, d) > c * Fraction(NANO, releasing) + Fraction(rho, d)
+            if yes:
+                r.append(noise.laplace(x, sensitivity=1, epsilon=Fraction(price, NANO)).tolist())
+            else:
+                r.append(r[-1])
+            decisions.append(Decision.PUBLISHED if yes else Decision.SKIPPED)
+            paid.append(price if yes else 0)
+        except LostError:
+            r.append(r[-1])
+            decisions.append(Decision.LOST)
+            paid.append(price)
+    return Run([list(map(float, one)) for one in r[1:]], decisions[1:], [asking // w + one for one in paid[1:]])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "window", "cells", "step"),
+    [
+        ("1", 1, 2, 5),
+        ("1.3", 7, 3, 30),
+        ("0.6", 25, 2, 12),
+        ("2.000000003", 40, 5, 40),
+        ("0.6", 60, 1, 3),
+        ("8", 30, 2, 60),
+    ],
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_equals_the_slow_one(epsilon: str, window: int, cells: int, step: int, seed: int) -> None:
+    """Counts, decisions and spends are those of the rules as written, lost slots included."""
+    stream = wander(300, cells, seed, step=step)
+    lost = set(np.random.default_rng(seed).choice(300, 20, replace=False).tolist())
+    quick = run(spas(epsilon, window, Losing(seed, lost), cells), stream)
+    assert quick == naive(int(Fraction(epsilon) * NANO), window, stream, Losing(seed, lost))
+    assert len(quick.published) > 4
+
+
+def test_warm_up_by_hand() -> None:
+    """W = 50: three releases, in slots 1, 21 and 41, a third of 3E/4 each; every slot pays floor(E/4/w) to ask."""
+    done = run(spas("0.6", 50, Silent()), [[10, 20]] * 50)
+    assert done.published == [1, 21, 41]
+    assert [done.spends[k] for k in (0, 1, 20, 40)] == [153_000_000, 3_000_000, 153_000_000, 153_000_000]
+
+
+def test_a_window_of_one_releases_everything() -> None:
+    """W = 1: three quarters of the budget in every slot."""
+    done = run(spas("1", 1, Silent(), cells=1), [[k] for k in range(5)])
+    assert done.counts == [[0.0], [1.0], [2.0], [3.0], [4.0]]
+    assert done.spends == [1_000_000_000] * 5
+
+
+def test_predicted_releases_by_hand() -> None:
+    """Jumps (30, 0) and (0, 10), d = 2: V = mean(450, 50) - mean(15, 5)² = 150; with eps_p = 3, c = floor(3·√12.5) = 10."""
+    baseline = spas("4", 45, Silent())
+    run(baseline, [[100, 100]] * 20 + [[130, 100]] * 20 + [[130, 110]])
+    assert baseline.releases() == math.floor(3 * math.sqrt(150 / 12)) == 10
+
+
+def test_the_jump_into_the_first_slot_does_not_count() -> None:
+    """K ≥ 2: from r_0 = 0 to r_1 is no jump; without any, c = 1."""
+    baseline = spas("4", 45, Silent())
+    run(baseline, [[5000, 100]] * 45)
+    assert baseline.releases() == 1
+
+
+def test_jumps_are_forgotten_after_two_windows() -> None:
+    """Both ends of a jump lie within the last 2w slots: one into slot 21 counts until slot 20 + 2w."""
+    baseline = spas("4", 30, Scripted([]))
+    run(baseline, [[0, 0]] * 20 + [[900, 0]] * 59)
+    assert baseline.ledger.slot == 80 and baseline.releases() > 1
+    run(baseline, [[900, 0]])
+    assert baseline.releases() == 1
+
+
+def test_the_question_by_hand() -> None:
+    """C = 1, d = 2, eps_p = 0.75: the sum of moves is asked for and must exceed 2/0.75 = 2.67 plus the threshold's noise."""
+    for move, rho, noise, yes in (
+        (3, 0, 0, True),
+        (2, 0, 0, False),
+        (3, 1, 0, False),
+        (4, 1, 0, True),
+        (0, 0, 3, True),
+    ):
+        told = Scripted([0, 0, rho, noise])
+        baseline = spas("1", 3, told)
+        run(baseline, [[50, 50]] * 3)  # warm-up: one release, for all of eps_p
+        run(baseline, [[50 + move, 50]])
+        assert baseline.plan().move is not Move.RELEASE
+        decided = told.draws[1:3]
+        assert decided == [(2, Fraction(1, 8), [0]), (2, Fraction(1, 16), [move])]
+        assert (len(told.draws) == 4) == yes
+
+
+def test_scales_are_those_of_the_source() -> None:
+    """D times 2Δ/eps_s and 4cΔ/eps_s with Δ = 2s/d; twice as large where neighbours may also move."""
+    for neighbours, s in (("add_remove", 1), ("substitution", 2)):
+        told = Told(1)
+        run(spas("1", 3, told, privacy=Privacy(neighbours=neighbours)), [[50, 50]] * 3 + [[51, 50]])  # type: ignore[arg-type]
+        release, threshold, question = told.draws[:3]
+        eps_s, delta, d, c = Fraction(1, 4), Fraction(2 * s, 2), 2, 1
+        assert release[0] == s
+        assert threshold[0] / threshold[1] == d * 2 * delta / eps_s
+        assert question[0] / question[1] == d * 4 * c * delta / eps_s
+
+
+def test_not_proven() -> None:
+    """It is marked."""
+    assert Spas.proven is False

@@ -1,0 +1,41 @@
+"""The slow way from records to a stream, in plain Python, that the loaders are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+from wevent.study.datasets.stream import Stream
+
+Records = Mapping[Hashable, Mapping[int, int]]
+"""User → slot → cell."""
+
+
+def walk(records: Records, slots: int, presence: str) -> list[list[int]]:
+    """Where everybody is, slot by slot, users in sorted order, -1 for absent."""
+    people = sorted(records, key=lambda who: (isinstance(who, str), who))
+    lines = []
+    for slot in range(slots):
+        line = []
+        for who in people:
+            mine = records[who]
+            if presence == "seen":
+                line.append(mine.get(slot, -1))
+                continue
+            past = [at for at in mine if at <= slot]
+            line.append(mine[max(past)] if past else mine[min(mine)])
+        lines.append(line)
+    return lines
+
+
+def walked(stream: Stream, seed: int = 0) -> list[list[int]]:
+    """The same from a stream."""
+    return [place.tolist() for place in stream.places(seed)]
+
+
+def last_of(rows: Iterable[tuple[Hashable, int, tuple[int, int]]]) -> dict[Hashable, dict[int, int]]:
+    """Of (who, slot, (time, cell)), the cell of the greatest pair for each user and slot."""
+    best: dict[Hashable, dict[int, tuple[int, int]]] = {}
+    for who, slot, ranked in rows:
+        mine = best.setdefault(who, {})
+        mine[slot] = max(mine.get(slot, ranked), ranked)
+    return {who: {slot: cell for slot, (_, cell) in mine.items()} for who, mine in best.items()}

