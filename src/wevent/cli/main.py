@@ -1,6 +1,7 @@
 """The command `wevent`: words from the shell come in, an exit code goes out.
 
     wevent run        publish the embedded example: a day of a simulated city
+    wevent smooth     a better history from releases that are already public
     wevent study …    compare mechanisms and repeat the paper: run, report, compare, list
 
 Exit codes: 0, every promise was kept; 1, one was broken; 2, what was asked for cannot be done; 130, stopped.
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from wevent import RECIPES, __version__
-from wevent.cli import study
+from wevent.cli import smooth, study
 from wevent.cli.numbers import whole
 from wevent.errors import WeventError
 from wevent.settings import Rest
@@ -81,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--pace", type=_seconds, default=0.0, help="seconds to wait after each slot")
     run.set_defaults(handler=_run)
+    smooth.add_commands(commands)
     study.add_commands(commands)
     return parser
 

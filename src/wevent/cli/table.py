@@ -42,7 +42,7 @@ class Table:
         threshold = "-" if release.threshold is None else f"{release.threshold:.4f}"
         mean = float(np.mean(release.standard_error))
         error = f"{mean:.1f}" if np.isfinite(mean) else "-"
-        counts = "".join(f"{release.counts[DISTRICTS.index(name)]:>10,}" for name in _SHOWN)
+        counts = "".join(f"{round(float(release.counts[DISTRICTS.index(name)])):>10,}" for name in _SHOWN)
         line = f"{slot:>5}  {clock(slot):5}  {decision:9}  {threshold:>9}  {error:>9}{counts}"
         self._say(line, _COLOURS[decision])
 

@@ -1,0 +1,170 @@
+"""Estimators: nobody pays more than they offered, thresholds are the best ones, counts are right in the mean."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support import Silent
+
+from wevent.cohorts.histogram import RowTally
+from wevent.decisions.estimators import Estimator, Sampled, Unbiased, Weighted
+from wevent.decisions.pooled import Pooled, PooledWithContrast
+from wevent.decisions.selection import WORST, choose_threshold, expected
+from wevent.units import NANO
+
+WEIGHING: list[Any] = [Unbiased, Weighted, Pooled, PooledWithContrast]
+ALL: list[Any] = [Sampled, *WEIGHING]
+offers = st.lists(st.integers(0, 3 * NANO), min_size=1, max_size=6)
+
+
+class Tap(Silent):
+    """Noise that adds nothing and writes down what it was added to, and at which price per unit."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.calls: list[tuple[npt.NDArray[np.int64], Fraction]] = []
+
+    def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> npt.NDArray[np.int64]:
+        self.calls.append((np.asarray(values), epsilon / sensitivity))
+        return super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
+
+
+def draw(estimator: Estimator, counts: npt.NDArray[np.int64], budgets: npt.NDArray[np.int64], s: int) -> Tap:
+    sizes, tap = np.full(budgets.size, 4), Tap()
+    selection = estimator.choose(budgets, sizes, s, None)
+    if selection.threshold:
+        estimator.draw(RowTally(counts), selection, sizes, s, tap, None)
+    return tap
+
+
+@pytest.mark.parametrize("kind", WEIGHING)
+@pytest.mark.parametrize("moved", [False, True], ids=["there or not", "here or there"])
+@given(offers)
+@settings(deadline=None, max_examples=60)
+def test_nobody_pays_more_than_they_offered(kind: Any, moved: bool, given_: list[int]) -> None:
+    """Exact: what one person moves, times its price, in sum over all draws, is at most their budget."""
+    budgets, s = np.array(given_), 2 if moved else 1
+    without = np.ones((budgets.size, 3), np.int64)
+    before = draw(kind(), without, budgets, s)
+    for row, offered in enumerate(given_):
+        full = without.copy()
+        full[row, 0] += 1
+        other = draw(kind(), full, budgets, s)
+        base = before
+        if moved:
+            there = without.copy()
+            there[row, 1] += 1
+            base = draw(kind(), there, budgets, s)
+        assert len(base.calls) == len(other.calls)
+        loss = Fraction(0)
+        for (a, price), (b, same) in zip(base.calls, other.calls, strict=True):
+            assert price == same
+            loss += int(np.abs(a - b).sum()) * price
+        assert loss <= Fraction(offered, NANO)
+
+
+@pytest.mark.parametrize("kind", ALL)
+@given(st.lists(offers, min_size=1, max_size=4).filter(lambda rows: len({len(row) for row in rows}) == 1))
+@settings(deadline=None, max_examples=60)
+def test_what_is_foreseen_is_what_is_chosen(kind: Any, rows: list[list[int]]) -> None:
+    """`foresee` gives the error of `choose`, offer by offer."""
+    budgets, public = np.array(rows), np.array([5.0, 0.0, 2.0])
+    sizes = np.arange(1, budgets.shape[1] + 1)
+    one_by_one = [kind().choose(offer, sizes, 1, public).error for offer in budgets]
+    assert kind().foresee(budgets, sizes, 1, public) == pytest.approx(one_by_one, rel=1e-9)
+
+
+@given(offers)
+@settings(deadline=None)
+def test_unbiased_takes_the_least(given_: list[int]) -> None:
+    """Everybody counts whole at the least budget; nothing is published if somebody has none left."""
+    chosen = Unbiased().choose(np.array([*given_, 0]), np.array([1] * len(given_) + [0]), 1, None)
+    assert chosen.threshold == min(given_)
+    assert chosen.variance == chosen.squared_bias == 0
+
+
+@given(st.lists(st.integers(1, 3 * NANO), min_size=1, max_size=6), st.floats(0, 1))
+@settings(deadline=None)
+def test_weighted_takes_the_best_threshold(given_: list[int], crowd: float) -> None:
+    """The error is the least over all budgets as thresholds, computed person by person."""
+    budgets, sizes = np.array(given_), np.arange(1, len(given_) + 1)
+    public = np.array([crowd * sizes.sum(), 0.0])
+    chosen = Weighted().choose(budgets, sizes, 1, public)
+    errors = []
+    for theta in given_:
+        lost = sum(n * (1 - min(1.0, e / theta)) for n, e in zip(sizes, given_, strict=True))
+        errors.append(lost**2 * float(np.mean((public / sizes.sum()) ** 2)) + 2 * (NANO / theta) ** 2)
+    assert chosen.error == pytest.approx(min(errors), rel=1e-9)
+
+
+@given(st.lists(st.integers(1, 3 * NANO), min_size=1, max_size=6))
+@settings(deadline=None)
+def test_weighting_loses_no_more_than_sampling(given_: list[int]) -> None:
+    """With the same worst case in mind, the error chosen is never above that of the sample mechanism."""
+    budgets, sizes = np.array(given_), np.full(len(given_), 3)
+    weighted = Weighted(lambda public, people: WORST).choose(budgets, sizes, 1, None)
+    assert weighted.error <= choose_threshold(budgets, sizes, 1).error * (1 + 1e-9)
+
+
+def test_pooled_has_the_noise_of_the_mean_budget() -> None:
+    """Half ask for 0.1 and half for 1.9, spread over very many cells: noise as if everybody offered 1."""
+    budgets, sizes = np.array([NANO // 10, 19 * NANO // 10]), np.array([500, 500])
+    chosen = Pooled().choose(budgets, sizes, 1, np.zeros(100))
+    assert chosen.threshold == budgets[1]
+    assert chosen.noise == pytest.approx(2.0)
+    evidence = Pooled().draw(RowTally(np.array([[100, 0], [100, 50]])), chosen, sizes, 1, Silent(1), None)
+    assert evidence.counts == pytest.approx([200, 95], rel=1e-6)  # 1000/526.3 · (5.26 + 100), and of 50
+
+
+def test_a_few_lenient_people_do_not_outvote_all() -> None:
+    """One person of a thousand who offers a hundred times as much does not set the cap."""
+    budgets, sizes = np.array([NANO // 100, NANO]), np.array([999, 1])
+    assert Pooled().choose(budgets, sizes, 1, np.zeros(5)).threshold == NANO // 100
+
+
+def test_contrast_needs_everybody() -> None:
+    """With somebody out of budget, or everybody alike, nothing is contrasted; counts are still made."""
+    tally, sizes = RowTally(np.array([[3], [4]])), np.array([5, 5])
+    for budgets, there in (([NANO, 0], False), ([NANO, NANO], False), ([NANO, 2 * NANO], True)):
+        estimator = PooledWithContrast()
+        chosen = estimator.choose(np.array(budgets), sizes, 1, None)
+        evidence = estimator.draw(tally, chosen, sizes, 1, Silent(1), None)
+        assert (evidence.contrast is not None) == there
+
+
+def test_contrast_is_what_pooling_gets_wrong() -> None:
+    """Without noise, pooled counts less slope times leverage are the true counts, however people stand."""
+    counts = np.array([[90, 10, 3], [5, 40, 7], [0, 60, 200]])
+    sizes, budgets = np.array([200, 100, 300]), np.array([3, 5, 9]) * NANO // 10
+    estimator = PooledWithContrast()
+    chosen = estimator.choose(budgets, sizes, 1, np.full(3, 0.1))
+    evidence = estimator.draw(RowTally(counts), chosen, sizes, 1, Silent(1), None)
+    assert evidence.contrast is not None
+    corrected = evidence.counts - evidence.contrast.slope * evidence.contrast.leverage
+    assert corrected == pytest.approx(counts.sum(axis=0), rel=1e-4)
+    assert abs(evidence.counts - counts.sum(axis=0)).max() > 30
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=50))
+def test_expected_crowding(public: list[int]) -> None:
+    """Where lost people are expected, from released counts, is never worse than all in one cell."""
+    crowding = expected(np.array(public, np.float64), 1000)
+    assert 0 <= crowding.squared_bias <= crowding.variance <= 1
+    assert expected(None, 1000) == WORST
+
+
+def test_selection_that_knows_what_is_public() -> None:
+    """At d = 100 with even counts the expected squared bias is 10⁻⁴ of the worst, and less noise is chosen."""
+    budgets, sizes = np.array([NANO // 50, NANO]), np.array([200, 9_800])
+    public = np.full(100, 100.0)
+    informed = Sampled(expected).choose(budgets, sizes, 1, public)
+    careful = Sampled().choose(budgets, sizes, 1, public)
+    assert careful.threshold == budgets[0] and informed.threshold == budgets[1]
+    assert informed.crowding.squared_bias == pytest.approx(1e-4)
+    assert informed.error < careful.error / 100
