@@ -93,6 +93,7 @@ class World:
         trigger: Trigger | None = None,
         noise: Recorded | None = None,
         privacy: Privacy | None = None,
+        build: Callable[..., Publisher] | None = None,
     ) -> None:
         self.random = random.Random(seed)
         self.pool = case.pool
@@ -100,7 +101,7 @@ class World:
         self.asked[USERS[0]] = self.pool[0]
         register = Register.from_rows(self.asked).with_group("group-0", self.pool[0], GROUP)
         self.noise, self.journal = noise or Flaky(seed), OpenJournal()
-        self.publisher: Publisher = RECIPES[case.recipe](
+        self.publisher: Publisher = (build or RECIPES[case.recipe])(
             register, CELLS, noise=self.noise, journal=self.journal, privacy=privacy, horizon=6, fast=fast
         )
         if trigger is not None:

@@ -208,7 +208,9 @@ class StateSpace:
         weight = self._bank.weight
         often = weight.mean(axis=1, keepdims=True)
         scale = self._scale(people) if self._slot else np.full(weight.shape[1], people / weight.shape[1])
-        typical = (weight * scale).sum(axis=1, keepdims=True) / np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
+        # The level where a model is at home; the small part keeps it defined for models that are at home nowhere.
+        some = weight + 1e-9 / weight.size
+        typical = (some * scale).sum(axis=1, keepdims=True) / some.sum(axis=1, keepdims=True)
         payable = np.isfinite(noise)
         k, R = intervals[None, :], np.where(payable, noise, 1.0)[None, :]
         q, f = self._bank.process * typical, self._bank.white * typical

@@ -1,0 +1,137 @@
+"""Paced publishing: equal parts that the windows always leave, intervals that are foretold, and a tenth for looking."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support import ONE, fixed
+
+from wevent.budgets.ledger import Ledger
+from wevent.budgets.paced import Paced, Watched, _intervals
+from wevent.units import Units
+
+requirements = st.lists(st.tuples(st.integers(10**6, ONE), st.integers(1, 40)), min_size=1, max_size=4)
+
+
+def ledger(asked: list[tuple[int, int]]) -> Ledger:
+    made = Ledger(horizon=40)
+    for epsilon, window in asked:
+        made.open_row(fixed(epsilon, window), 1)
+    return made
+
+
+def close(made: Ledger, schedule: Paced) -> Units:
+    offer = made.offer(schedule)
+    made.charge(offer)
+    made.settle(published=bool(offer.part_2.any()))
+    return offer.part_2
+
+
+@given(requirements, st.integers(1, 50))
+@settings(deadline=None, max_examples=40)
+def test_every_publication_gets_its_part(asked: list[tuple[int, int]], interval: int) -> None:
+    """At a constant interval everybody always offers E / ceil(w/k) in full, and nothing between."""
+    made, schedule = ledger(asked), Paced(interval)
+    parts = [epsilon // -(-window // interval) for epsilon, window in asked]
+    published = 0
+    for _ in range(130):
+        offered = close(made, schedule)
+        assert offered.tolist() in (parts, [0] * len(parts))
+        published += bool(offered.any())
+    assert published == -(-130 // interval)
+
+
+@given(requirements, st.lists(st.booleans(), min_size=1, max_size=60), st.integers(0, 45))
+@settings(deadline=None, max_examples=60)
+def test_room_after_a_wait(asked: list[tuple[int, int]], spends: list[bool], wait: int) -> None:
+    """What is foretold for a later slot is the room there if nothing is spent until then."""
+    made = ledger(asked)
+    for spend in spends:
+        offer = made.offer(Paced(1))
+        made.charge(offer)
+        made.settle(published=spend)
+    foretold = made.now().room_after(wait)
+    for _ in range(wait):
+        made.charge(made.offer(Paced(1)))
+        made.settle(published=False)
+    assert foretold.tolist() == made.room().tolist()
+
+
+def test_the_interval_of_least_error() -> None:
+    """The interval of the least foretold error is taken, after each publication and only then."""
+    made, schedule = ledger([(ONE, 40)]), Paced()
+    asked: list[npt.NDArray[np.int64]] = []
+
+    def seven(intervals: npt.NDArray[np.int64], budgets: Units) -> npt.NDArray[np.float64]:
+        assert budgets.shape == (intervals.size, 1)
+        asked.append(intervals)
+        return np.abs(intervals - 7.0)
+
+    published = 0
+    for _ in range(30):
+        schedule.plan(made.now(), seven)
+        published += bool(close(made, schedule).any())
+    assert schedule.interval == 7
+    assert len(asked) in (published, published + 1)  # once before the first, then after each
+
+
+def test_what_cannot_be_foretold_changes_nothing() -> None:
+    """Without a prediction, and where none is finite, the interval stays."""
+    made, schedule = ledger([(ONE, 40)]), Paced(5)
+    schedule.plan(made.now(), lambda intervals, budgets: None)
+    close(made, schedule)
+    schedule.plan(made.now(), lambda intervals, budgets: np.full(intervals.size, np.inf))
+    assert schedule.interval == 5
+
+
+def test_no_rhythm_is_met_in_phase() -> None:
+    """With an interval of 24 slots or more, a rhythm of 24 is met in at least half of its phases."""
+    for interval in (24, 48, 120):
+        made, schedule = ledger([(ONE, 200)]), Paced(interval)
+        slots = []
+        while len(slots) < 60:
+            schedule.plan(made.now(), lambda intervals, budgets: None)
+            if close(made, schedule).any():
+                slots.append(made.slot - 1)
+        assert len({slot % 24 for slot in slots}) >= (7 if interval == 24 else 12)
+        assert min(np.diff(slots)) == interval and max(np.diff(slots)) <= 1.25 * interval
+
+
+@given(st.integers(1, 2**20))
+def test_intervals_that_are_tried(longest: int) -> None:
+    """From 1 to the longest window, ascending, none more than half as much again as the last (or one more)."""
+    tried = _intervals(longest).tolist()
+    assert tried[0] == 1 and tried[-1] == longest
+    assert all(a < b <= max(1.5 * a + 1, a + 1) for a, b in pairwise(tried))
+
+
+def test_watching_costs_a_tenth() -> None:
+    """Part 1 is a tenth of E/w in every slot; part 2 is on offer in every slot, at most nine tenths of its part."""
+    made, schedule = ledger([(ONE, 20)]), Watched(10)
+    for slot in range(1, 61):
+        offer = made.offer(schedule)
+        assert offer.part_1.tolist() == [ONE // 200]
+        assert offer.part_2[0] <= 9 * ONE // 20
+        assert schedule.due_now == ((slot - 1) % 10 == 0)
+        if schedule.due_now:
+            assert offer.part_2.tolist() == [9 * ONE // 20]
+        made.charge(offer)
+        made.settle(published=schedule.due_now)
+
+
+@pytest.mark.parametrize("kind", [Paced, Watched])
+def test_state(kind: type[Paced]) -> None:
+    """A restored schedule goes on as the first would have."""
+    made, schedule = ledger([(ONE, 40)]), kind(9)
+    for _ in range(23):
+        schedule.plan(made.now(), lambda intervals, budgets: None)
+        close(made, schedule)
+    twin = kind()
+    twin.restore(schedule.state())
+    assert twin.state() == schedule.state()
+    assert [x.tolist() for x in (schedule.propose(made.now()).part_2,)] == [twin.propose(made.now()).part_2.tolist()]

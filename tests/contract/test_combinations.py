@@ -1,0 +1,121 @@
+"""The contract on combinations of the axes that no recipe names: every one is checked by the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from tests.contract.test_contract import CELLS, BrokenError, Case, Flaky, World
+from tests.support import Deaf
+
+from wevent import Decision, Mechanism, Privacy, Publisher
+from wevent.budgets.feasibility import violations, worst
+from wevent.budgets.paced import Paced, Watched
+from wevent.budgets.schedules import Absorption, Distribution, DynamicAbsorption, DynamicDistribution, Uniform
+from wevent.decisions.change import ChangeTrigger
+from wevent.decisions.clock import ClockTrigger
+from wevent.decisions.estimators import Sampled, Unbiased, Weighted
+from wevent.decisions.pooled import Pooled, PooledWithContrast
+from wevent.decisions.selection import expected
+from wevent.decisions.watch import WatchTrigger
+from wevent.releases.filters import StateSpace, Unfiltered
+
+
+def watched(estimator: Any, view: Any) -> Mechanism:
+    pace = Watched()
+    return Mechanism("watched", pace, WatchTrigger(pace), estimator, view)
+
+
+def made(schedule: Any, trigger: Any, estimator: Any, view: Any) -> Callable[[], Mechanism]:
+    return lambda: Mechanism("combined", schedule(), trigger(), estimator(), view)
+
+
+COMBINATIONS: dict[str, tuple[Literal["fixed", "dynamic", "mixed"], Callable[[], Mechanism]]] = {
+    "paced pooled": ("fixed", made(Paced, ClockTrigger, Pooled, StateSpace)),
+    "paced contrasted": ("fixed", made(Paced, ClockTrigger, PooledWithContrast, StateSpace)),
+    "paced weighted": ("fixed", made(Paced, ClockTrigger, Weighted, StateSpace)),
+    "paced sampled, unfiltered": ("fixed", made(lambda: Paced(2), ClockTrigger, lambda: Sampled(expected), Unfiltered)),
+    "watched unbiased": ("fixed", lambda: watched(Unbiased(), StateSpace)),
+    "watched contrasted": ("fixed", lambda: watched(PooledWithContrast(), StateSpace)),
+    "distribution weighted": ("fixed", made(Distribution, ChangeTrigger, Weighted, StateSpace)),
+    "absorption contrasted": ("fixed", made(Absorption, ChangeTrigger, PooledWithContrast, Unfiltered)),
+    "uniform pooled": ("fixed", made(Uniform, ClockTrigger, Pooled, Unfiltered)),
+    "dynamic distribution pooled": ("mixed", made(DynamicDistribution, ChangeTrigger, Pooled, StateSpace)),
+    "dynamic absorption weighted": ("mixed", made(DynamicAbsorption, ChangeTrigger, Weighted, StateSpace)),
+}
+every = pytest.mark.parametrize("name", COMBINATIONS)
+
+
+def world(name: str, seed: int, noise: Any, privacy: Privacy | None = None) -> World:
+    kind, mechanism = COMBINATIONS[name]
+
+    def build(register: Any, cells: Any, **settings: Any) -> Publisher:
+        return Publisher(register, cells, mechanism(), **settings)
+
+    return World(Case("pbd", kind), seed, False, noise=noise, privacy=privacy, build=build)
+
+
+@every
+def test_the_promise(name: str) -> None:
+    """SPEC §2: through 160 slots of coming, going, changing and failing, everybody's windows hold."""
+    noise = Flaky(1)
+    some = world(name, 1, noise)
+    decisions = []
+    for _ in range(160):
+        some.live()
+        noise.armed = some.random.random() < 0.1
+        decisions.append(some.step(some.data()).decision)
+    assert all(violations(record.spends, record.promises()) == [] for record in some.records.values())
+    assert max(worst(record.spends, record.promises()) for record in some.records.values()) > Fraction(1, 4)
+    assert {Decision.PUBLISHED, Decision.LOST} <= set(decisions)
+
+
+@every
+@pytest.mark.parametrize("neighbours", ["add_remove", "substitution"])
+def test_one_users_rows_change_no_charge(name: str, neighbours: Literal["add_remove", "substitution"]) -> None:
+    """With the same releases, one user's rows change no charge, no decision, nothing shown and no byte kept."""
+    one, other = (world(name, 3, Deaf(5), Privacy(neighbours=neighbours)) for _ in range(2))
+    for _ in range(40):
+        one.live()
+        other.live()
+        releases = one.step(one.data()), other.step(other.data(without="user-0"))
+        charges = one.journal.charges[-1], other.journal.charges[-1]
+        assert np.array_equal(charges[0].part_1, charges[1].part_1)
+        assert np.array_equal(charges[0].part_2, charges[1].part_2)
+        assert releases[0].decision == releases[1].decision
+        assert releases[0].threshold == releases[1].threshold
+        assert np.array_equal(releases[0].counts, releases[1].counts)
+        assert np.array_equal(releases[0].standard_error, releases[1].standard_error)
+        assert one.publisher.ledger.to_bytes() == other.publisher.ledger.to_bytes()
+
+
+@every
+def test_a_lost_slot_teaches_nothing(name: str) -> None:
+    """If the journal fails after the draw, the filter knows what it knew before."""
+    some = world(name, 4, Flaky(2))
+    for _ in range(5):
+        some.step(some.data())
+    keep = some.journal.settle
+    before = some.publisher.view.repeat(some.slot).counts.copy()
+
+    def fail(release: Any) -> Any:
+        some.journal.settle = keep  # type: ignore[method-assign]
+        raise BrokenError
+
+    some.journal.settle = fail  # type: ignore[method-assign]
+    release = some.step(some.data())
+    assert release.decision is Decision.LOST
+    assert np.array_equal(release.counts, before)
+    assert release.counts.shape == (len(CELLS),)
+
+
+@every
+def test_what_must_be_true_is_said(name: str) -> None:
+    """Every release of a pooled estimator names its assumption; the others have none."""
+    some = world(name, 6, Flaky(3))
+    releases = [some.step(some.data()) for _ in range(6)]
+    pooled = isinstance(some.publisher.mechanism.estimator, Pooled | PooledWithContrast)
+    assert all((release.assumption is not None) == pooled for release in releases)

@@ -1,0 +1,58 @@
+"""Watching: due slots publish, jumps publish before, and what is usual is learned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wevent import Decision, Fixed, Mechanism, Publisher, Register, Slot
+from wevent.budgets.paced import Watched
+from wevent.decisions.estimators import Unbiased
+from wevent.decisions.watch import WatchTrigger
+from wevent.noise import SeededNoise
+from wevent.releases.filters import StateSpace, Unfiltered
+
+
+def publisher(interval: int, view: object = Unfiltered, seed: int = 1) -> Publisher:
+    pace = Watched(interval)
+    register = Register().with_group("everybody", Fixed(1, 40), 10_000)
+    mechanism = Mechanism("watched", pace, WatchTrigger(pace), Unbiased(), view)  # type: ignore[arg-type]
+    return Publisher(register, 2, mechanism, noise=SeededNoise(seed), fast=False)
+
+
+def test_a_jump_is_published_before_it_is_due() -> None:
+    """Half of all people move in slot 107, six slots after a publication: one of the next two slots publishes."""
+    watched = publisher(20)
+    decisions = {}
+    for slot in range(1, 121):
+        counts = np.array([[8_000, 1_000]] if slot < 107 else [[3_000, 6_000]])
+        decisions[slot] = watched.step(Slot(slot, counts=counts)).decision
+    before = [slot for slot in range(1, 107) if decisions[slot] is Decision.PUBLISHED]
+    assert sum(np.diff(before) < 20) <= 1
+    assert Decision.PUBLISHED in (decisions[107], decisions[108])
+
+
+def test_the_filter_expects_the_jump() -> None:
+    """What is shown after an early publication is nearer to the new counts than to the old ones."""
+    watched = publisher(20, StateSpace)
+    shown = 8_000.0
+    for slot in range(1, 125):
+        counts = np.array([[8_000, 1_000]] if slot < 107 else [[3_000, 6_000]])
+        release = watched.step(Slot(slot, counts=counts))
+        shown = float(release.counts[0])
+        if slot > 107 and release.decision is Decision.PUBLISHED:
+            break
+    assert shown < 5_500
+
+
+def test_state() -> None:
+    """A restored trigger decides as the first would have."""
+    watched = publisher(9)
+    for slot in range(1, 60):
+        watched.step(Slot(slot, counts=np.array([[100 + slot, 50]])))
+    trigger = watched.mechanism.trigger
+    assert isinstance(trigger, WatchTrigger)
+    twin = WatchTrigger(trigger.pace)
+    twin.restore(trigger.state())
+    assert twin.state()["seen"] == trigger.state()["seen"]
+    assert twin.state()["usual"] == pytest.approx(trigger.state()["usual"])

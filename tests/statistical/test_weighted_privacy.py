@@ -1,0 +1,95 @@
+"""Runs of the weighing estimators on neighbouring slots never show more loss than was offered.
+
+Bounds have a confidence of 1 - 10⁻⁴, as in `test_empirical_privacy`; each test also states what its runs must show.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+from tests.statistical.side_by_side import CONFIDENCE
+
+from wevent import Fixed, Register, Slot, auto
+from wevent.cohorts.histogram import RowTally
+from wevent.decisions import weighting
+from wevent.decisions.estimators import Estimator, Unbiased, Weighted
+from wevent.decisions.pooled import Pooled, PooledWithContrast
+from wevent.noise import SeededNoise
+from wevent.releases.empirical import EmpiricalLoss, compare
+from wevent.units import NANO
+
+RUNS = 200_000
+SIZES = np.array([1, 3, 20])
+BUDGETS = np.array([1.0, 1.5, 2.0]) * NANO
+
+
+class HalfTheNoise(SeededNoise):
+    """Draws at twice the threshold."""
+
+    def laplace(self, values: ArrayLike, *, sensitivity: int, epsilon: Fraction) -> NDArray[np.int64]:
+        return super().laplace(values, sensitivity=sensitivity, epsilon=2 * epsilon)
+
+
+def shown(estimator: Estimator, noise: SeededNoise, target: int = 0) -> EmpiricalLoss:
+    """One cell per run: the target's row is empty, or holds one person; the others are the same."""
+    budgets = BUDGETS.astype(np.int64)
+    selection = estimator.choose(budgets, SIZES, 1, None)
+    seen = []
+    for there in (0, 1):
+        counts = np.repeat(np.array([[0], [1], [2]]), RUNS, axis=1)
+        counts[target] += there
+        evidence = estimator.draw(RowTally(counts), selection, SIZES, 1, noise, None)
+        around = counts.sum(axis=0)[0] - there
+        steps = [np.clip(np.rint((evidence.counts - around) * 4), -12, 12)]
+        if evidence.contrast is not None:
+            steps.append(np.clip(np.rint(evidence.contrast.slope / np.sqrt(evidence.contrast.variance) * 2), -4, 4))
+        seen.append([tuple(each) for each in np.column_stack(steps).astype(int).tolist()])
+    return compare(seen[0], seen[1], CONFIDENCE)
+
+
+@pytest.mark.parametrize("target", [0, 2], ids=["strict", "lenient"])
+@pytest.mark.parametrize("kind", [Unbiased, Weighted, Pooled, PooledWithContrast])
+def test_no_more_is_lost_than_offered(kind: Any, target: int) -> None:
+    """The bound is at most the budget of the target, and at least 0.6 of what the estimator uses of it."""
+    loss = shown(kind(), SeededNoise(51), target)
+    offered = float(BUDGETS[target]) / NANO
+    used = {Unbiased: 1.0, PooledWithContrast: 0.8 * offered}.get(kind, offered)
+    assert not loss.refutes(offered)
+    assert loss.epsilon > 0.6 * min(used, offered)
+
+
+@pytest.mark.parametrize("kind", [Unbiased, Pooled])
+def test_half_the_noise_shows(kind: Any) -> None:
+    """With half the noise, the same runs refute the promise."""
+    assert shown(kind(), HalfTheNoise(52)).refutes(1.2)
+
+
+def test_weights_that_are_too_large_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A strict person who counts as much as the lenient ones: the same runs refute the promise."""
+    from wevent.decisions import pooled
+
+    honest = weighting.weigh
+    monkeypatch.setattr(pooled, "weigh", lambda budgets, theta, bits: honest(np.maximum(budgets, theta), theta, bits))
+    assert shown(Pooled(), SeededNoise(53)).refutes(1.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", ["unbiased", "pooled", "contrasted"])
+def test_auto_over_a_window(estimator: str) -> None:
+    """Three slots of a window of three, filtered counts and all: 4,000 publishers show less than E = 2."""
+    seen: list[list[tuple[int, ...]]] = [[], []]
+    noise = SeededNoise(54)
+    people = {k: Fixed(2 if k == 0 else 3, 3) for k in range(5)}
+    for _ in range(4_000):
+        for there in (0, 1):
+            publisher = auto(Register.from_rows(people), 1, estimator=estimator, noise=noise, fast=False)
+            told: list[int] = []
+            for slot in (1, 2, 3):
+                release = publisher.step(Slot(slot, np.array([0 if there else -1, 0, 0, -1, -1])))
+                told.append(int(np.clip(np.rint(2 * (release.counts[0] - 2)), -2, 2)))
+            seen[there].append(tuple(told))
+    assert not compare(seen[0], seen[1], CONFIDENCE).refutes(2)
