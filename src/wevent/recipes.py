@@ -77,10 +77,10 @@ def sample(register: Register, cells: Cells, **settings: Any) -> Publisher:
 ESTIMATORS: dict[str, Callable[[], Estimator]] = {
     "unbiased": Unbiased,
     "weighted": Weighted,
-    "pooled": Pooled,
-    "contrasted": PooledWithContrast,
+    "pooled": PooledWithContrast,
+    "uncorrected": Pooled,
 }
-"""The words by which `auto` can be told how to count; `contrasted` is pooled with a contrast that corrects it."""
+"""The words by which `auto` can be told how to count; `uncorrected` is pooled without the contrast that corrects it."""
 
 
 def auto(register: Register, cells: Cells, estimator: str = "unbiased", **settings: Any) -> Publisher:
@@ -89,8 +89,8 @@ def auto(register: Register, cells: Cells, estimator: str = "unbiased", **settin
     Args:
         register: people with fixed requirements.
         cells: how many, or their names.
-        estimator: one of `ESTIMATORS`. By default nothing is assumed about the stream; `pooled` has far less noise
-            and is right only if what people ask for says nothing about where they are.
+        estimator: one of `ESTIMATORS`. By default nothing is assumed about the stream. `pooled` has far less noise, and
+            leans towards lenient people until it has found out by how much; `uncorrected` never finds out.
         settings: as for `Publisher`.
     """
     if estimator not in ESTIMATORS:

@@ -93,7 +93,7 @@ def test_no_rhythm_is_met_in_phase() -> None:
     """With an interval of 24 slots or more, a rhythm of 24 is met in at least half of its phases."""
     for interval in (24, 48, 120):
         made, schedule = ledger([(ONE, 200)]), Paced(interval)
-        slots = []
+        slots: list[int] = []
         while len(slots) < 60:
             schedule.plan(made.now(), lambda intervals, budgets: None)
             if close(made, schedule).any():

@@ -15,7 +15,7 @@ from wevent.releases.filters import StateSpace, Unfiltered
 
 def publisher(interval: int, view: object = Unfiltered, seed: int = 1) -> Publisher:
     pace = Watched(interval)
-    register = Register().with_group("everybody", Fixed(1, 40), 10_000)
+    register = Register().with_group("everybody", Fixed(10, 400), 10_000)
     mechanism = Mechanism("watched", pace, WatchTrigger(pace), Unbiased(), view)  # type: ignore[arg-type]
     return Publisher(register, 2, mechanism, noise=SeededNoise(seed), fast=False)
 

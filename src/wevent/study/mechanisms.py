@@ -102,6 +102,9 @@ _SOURCES = {
 }
 
 MECHANISMS: dict[str, Entry] = {
+    "auto": Entry(recipes.auto, "personal", "rows", "West97"),
+    "auto_pooled": Entry(partial(recipes.auto, estimator="pooled"), "personal", "rows", "West97"),
+    "auto_uncorrected": Entry(partial(recipes.auto, estimator="uncorrected"), "personal", "rows", "West97"),
     "pbd": Entry(recipes.pbd, "personal", "rows", "Du25"),
     "pba": Entry(recipes.pba, "personal", "rows", "Du25"),
     "dpbd": Entry(recipes.dpbd, "dynamic", "rows", "Du25"),
