@@ -29,6 +29,7 @@ class Bank:
         process: of each model, the variance of the walk per slot, in units of a cell's `scale`.
         white: of each model, the variance of a slot's value around the level, in the same units.
         prior: of each model, the variance of the level before anything is known.
+        belief: of each model, the weight before anything is known; by default all are alike.
 
     Attributes:
         level, variance: of the level, after the last update.
@@ -41,14 +42,15 @@ class Bank:
         Size and work depend on cells and models, never on how many slots have passed.
     """
 
-    def __init__(self, cells: int, process: Floats, white: Floats, prior: Floats) -> None:
+    def __init__(self, cells: int, process: Floats, white: Floats, prior: Floats, belief: Floats | None = None) -> None:
         models = process.size
+        self._belief = np.full((models, 1), 1 / models) if belief is None else (belief / belief.sum())[:, None]
         self.process, self.white = process[:, None], white[:, None]
         self.level = np.zeros((models, cells))
         self.variance = np.repeat(prior[:, None], cells, axis=1).astype(np.float64)
         self.ahead = self.variance
         self.score = np.zeros((models, cells))
-        self.weight = np.full((models, cells), 1 / models)
+        self.weight = np.repeat(self._belief, cells, axis=1)
         self.jumps = np.zeros(cells)
         # Laplace noise is z standard deviations off with probability exp(-z√2), in any of the cells.
         self._most = np.square(np.log(cells / FALSE_JUMPS)) / 2
@@ -99,7 +101,7 @@ class Bank:
     def _weigh(self) -> None:
         """Weights by likelihood; how often a model fits in other cells is what is expected of it in this one."""
         models, cells = self.score.shape
-        often = (self.weight.sum(axis=1, keepdims=True) + 1.0) / (cells + models)
+        often = (self.weight.sum(axis=1, keepdims=True) + models * self._belief) / (cells + models)
         weight = often * np.exp(self.score - self.score.max(axis=0))
         self.weight = weight / weight.sum(axis=0)
 

@@ -17,8 +17,8 @@ from wevent.decisions.estimators import Evidence
 from wevent.releases.bank import Bank, Floats
 from wevent.releases.contrast import Correction
 
-WALKS = tuple(10.0**k for k in range(-5, 3))
-"""Variances of a level's walk per slot, as multiples of the level: from standing still to doubling within days."""
+WALKS = tuple(10.0**k for k in range(-5, 2))
+"""Variances of a level's walk per slot, as multiples of the level; what moves faster is a jump or a variation."""
 
 VARIATIONS = (0.0, *(10.0 ** (k / 2) for k in range(-3, 4)))
 """Variances of a slot around the level, as multiples of it: 1 is what people who come independently would give."""
@@ -150,8 +150,7 @@ class StateSpace:
     """
 
     def __init__(self, cells: int) -> None:
-        walk, variation = models()
-        self._bank = Bank(cells, walk, variation, np.full(walk.size, np.inf))
+        self._bank = new_bank(cells)
         self._correction = Correction(cells)
         self._reference = np.zeros(cells, np.int64)
         self._lean = np.zeros(cells)  # variance of the correction
@@ -204,6 +203,7 @@ class StateSpace:
 
         Just before a publication the level has variance P = (kq + √(k²q² + 4kq(R+f)))/2, just after it
         P' = P - kq; the published slot is off by (P+f)R/(P+f+R), the i-th one after it by P' + iq + f.
+        Before anything is published models far apart are all there is: then the mean is that of logarithms.
         """
         weight = self._bank.weight
         often = weight.mean(axis=1, keepdims=True)
@@ -218,6 +218,8 @@ class StateSpace:
         after = k * q * (R + f) / P
         fresh = (P + f) * (R / (P + f + R))
         error = (fresh + (k - 1) * (after + f) + q * k * (k - 1) / 2) / k
+        if not self._slot:
+            return np.where(payable, np.exp((often * np.log(error)).sum(axis=0)), np.inf)
         jumps = float(self._bank.jumps.mean()) * (intervals - 1) / 2
         return np.where(payable, (often * error).sum(axis=0) + jumps, np.inf)
 
@@ -257,7 +259,17 @@ def _frozen(counts: Counts | Floats, standard_error: Floats, evidence: Evidence 
     return Shown(counts, standard_error, evidence)
 
 
-def models() -> tuple[Floats, Floats]:
-    """Walk and variation of every model of `StateSpace` (axes: model)."""
+def models() -> tuple[Floats, Floats, Floats]:
+    """Walk, variation and belief of every model of `StateSpace` (axes: model).
+
+    The error at the best pace grows like κ^(2/3). Believing in κ^(-1/3) goes half of the way to models that count alike
+    in it, so that where noise hides everything no budget is lost with chasing what is hardly ever there.
+    """
     walk, variation = (grid.ravel() for grid in np.meshgrid(WALKS, VARIATIONS))
-    return walk, variation
+    return walk, variation, walk ** (-1 / 3)
+
+
+def new_bank(cells: int) -> Bank:
+    """All models, before anything is known."""
+    walk, variation, belief = models()
+    return Bank(cells, walk, variation, np.full(walk.size, np.inf), belief)

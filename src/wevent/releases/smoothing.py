@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wevent.errors import InvalidInput
 from wevent.releases.bank import Bank, Floats
-from wevent.releases.filters import models
+from wevent.releases.filters import models, new_bank
 from wevent.releases.release import NORMAL_95, Release
 
 Slots = npt.NDArray[np.int64]
@@ -119,8 +119,7 @@ def _forwards(
 
 
 def _smooth(slots: Slots, values: Floats, noise: Floats, last: int) -> tuple[Floats, Floats]:
-    walk, variation = models()
-    bank = Bank(values.shape[1], walk, variation, np.full(walk.size, np.inf))
+    bank = new_bank(values.shape[1])
     steps = _forwards(bank, slots, values, noise)
     counts, variances = (
         np.empty((last - slots[0] + 1, values.shape[1])),
