@@ -8,13 +8,13 @@ tenth of the budget, finds out by how much that is wrong (`releases.contrast` ga
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from wevent.cohorts.histogram import Tally
+from wevent.cohorts.histogram import RowTally, Tally
 from wevent.decisions.estimators import Contrast, Evidence, Floats, Sizes, before, nothing, one_by_one
 from wevent.decisions.selection import Crowding, Selection, floor_to_steps, grades
 from wevent.decisions.weighting import (
@@ -110,6 +110,7 @@ class PooledWithContrast:
         self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
     ) -> Evidence:
         """Pooled counts, and beside them the contrast."""
+        tally, selection, sizes = _by_budget(tally, selection, sizes)  # counted once for both
         evidence = _pooled(tally, selection, sizes, sensitivity, noise, public)
         contrast = _contrast(tally, selection, sizes, sensitivity, noise)
         return Evidence(evidence.counts, evidence.variance, contrast)
@@ -147,6 +148,17 @@ def _scatter(public: Floats | None, people: int) -> float:
         return 0.25
     p = np.minimum(np.maximum(public, 0.0) / max(people, 1), 1.0)
     return float((p * (1 - p)).mean())
+
+
+def _by_budget(tally: Tally, selection: Selection, sizes: Sizes) -> tuple[Tally, Selection, Sizes]:
+    """The same people in one row for each different budget."""
+    there = sizes > 0
+    budgets, which = np.unique(selection.budgets[there], return_inverse=True)
+    group = np.full(sizes.size, -1, np.int64)
+    group[there] = which
+    people = np.zeros(budgets.size, np.int64)
+    np.add.at(people, which, sizes[there])
+    return RowTally(tally.by_group(group, budgets.size)), replace(selection, budgets=budgets), people
 
 
 def _pooled(
