@@ -62,5 +62,5 @@ clean:
 	@touch $@
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev,fast]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,all]'
 	@touch .venv/.core $@

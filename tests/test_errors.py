@@ -22,6 +22,7 @@ TREE = {
     "TooManyCells": "InvalidInput",
     "WrongShape": "InvalidInput",
     "SlotOutOfOrder": "InvalidInput",
+    "Unreadable": "InvalidInput",
     "BudgetError": "WeventError",
     "BudgetExceeded": "BudgetError",
     "Infeasible": "BudgetError",
@@ -29,6 +30,15 @@ TREE = {
     "NotWhole": "WeventError",
     "SeededNoiseRefused": "WeventError",
     "CorruptState": "WeventError",
+    "StoreError": "WeventError",
+    "StoreUnavailable": "StoreError",
+    "StoreFull": "StoreError",
+    "StoreVersion": "StoreError",
+    "StreamUnknown": "StoreError",
+    "StreamBusy": "StoreError",
+    "StreamTaken": "StoreError",
+    "SettingsChanged": "StoreError",
+    "WitnessMissing": "StoreError",
 }
 
 
