@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+import opendp.prelude  # noqa: F401  (takes long, and is wanted before the fork)
 from tests.store.scene import CELLS, Town, sorted_events, waiting_rows
 
 from wevent import Fixed
@@ -65,7 +66,7 @@ def main(where: str, folder: Path, rounds: int) -> None:
         if number % 4:  # one in four may be killed while it opens the stream, the others are at work
             os.read(listen, 1)
         os.close(listen)
-        time.sleep(chance.uniform(0, 0.06))
+        time.sleep(chance.uniform(0, 0.2))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         killed += os.WIFSIGNALED(status)

@@ -94,9 +94,19 @@ class GroupedFiles:
 
     def rows(self, slot: int) -> SlotRows:
         """The rows of one slot; nobody where there are no events."""
-        return gather(slot, self._portions(slot), self._policy, self._people, self._domain)
+        return gather(slot, self.portions(slot), self._policy, self._people, self._domain)
 
-    def _portions(self, slot: int) -> Iterator[Portion]:
+    @property
+    def slots(self) -> list[int]:
+        """The slots that have events."""
+        return sorted(slot + self._door.first for slot in self._where)
+
+    @property
+    def refused(self) -> Counter[str]:
+        """How many events were refused, by kind."""
+        return Counter({kind: number for kind, number in self.tallies.items() if kind != ACCEPTED})
+
+    def portions(self, slot: int) -> Iterator[Portion]:
         """The events of a slot, a bounded number at a time."""
         first, last = self._where.get(slot - self._door.first, (0, -1))
         group = self._sorter.group
