@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sqlalchemy as sa
 
 from wevent.cohorts.requirement import Fixed, Requirement
 from wevent.config.model import Config
@@ -54,11 +55,16 @@ def clock() -> int:
 class Town:
     """A store on the disk or on a server, and sessions over it."""
 
-    def __init__(self, where: str | Path, witness: Path, chosen: Config | None = None, **more: Any) -> None:
+    def __init__(
+        self, where: str | Path, witness: Path, chosen: Config | None = None, quick: bool = True, **more: Any
+    ) -> None:
         self.config = chosen or config()
         self.witness = Witness(witness)
         self.where = where
         self.database: Database = open_database(where, create=True, **more)
+        if self.database.embedded and quick:
+            self.database.close()
+            sa.event.listen(self.database.engine, "connect", _without_waiting)
 
     def ask(self, wishes: dict[str, Requirement | None], begun_slot: int = 0) -> int:
         """Keep what people ask for."""
@@ -74,6 +80,22 @@ class Town:
     def session(self, now: Callable[[], int] = clock, **more: Any) -> Session:
         """Open the stream."""
         return Session(self.database, self.config, self.witness, now, **more)
+
+
+def _without_waiting(connection: Any, _: Any) -> None:
+    """Let the system write when it likes: tests end no machine, only processes."""
+    connection.execute("PRAGMA synchronous = OFF")
+
+
+def spy(target: Any, name: str, note: Callable[[Any], None]) -> None:
+    """Let a function see what a method of one argument is called with."""
+    method = getattr(target, name)
+
+    def call(given: Any) -> Any:
+        note(given)
+        return method(given)
+
+    setattr(target, name, call)
 
 
 def sorted_events(session: Session, told: Iterable[tuple[str, int, str]]) -> Sorted:

@@ -77,6 +77,8 @@ class Intake:
 
     def _packed(self, events: Sorted) -> Iterator[dict[str, object]]:
         """One row for each slot of a batch."""
+        if not events.slot.size:
+            return
         order = np.argsort(events.slot, kind="stable")
         numbers, starts = np.unique(events.slot[order], return_index=True)
         for slot, chosen in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
