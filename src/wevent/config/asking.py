@@ -83,9 +83,7 @@ def _rows(reader: csv.DictReader[str], path: Path, config: Config) -> Iterator[A
             line = reader.line_num
             yield _asking(row, config)
     except csv.Error:
-        raise Unreadable(
-            f"{path}, line {reader.line_num}: broken quotes", file=str(path), line=reader.line_num
-        ) from None
+        raise Unreadable(f"{path}, line {line + 1}: broken quotes", file=str(path), line=line + 1) from None
     except Unreadable:
         raise
     except WeventError as error:
