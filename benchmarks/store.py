@@ -39,7 +39,7 @@ def make_events(path: Path, events: int, people: int) -> None:
             f"""COPY (SELECT 'user-' || lpad((hash(i) % {people})::VARCHAR, 7, '0') AS "user",
             make_timestamp(({START} + hash(i * 7 + 1) % {SLOTS * WIDTH}::UBIGINT)::BIGINT) AS time,
             'cell-' || lpad((hash(i * 13 + 5) % {CELLS})::VARCHAR, 3, '0') AS place FROM range({events}) t(i))
-            TO '{path}' (FORMAT parquet)"""
+            TO '{path}' (FORMAT parquet)"""  # noqa: S608
         )
 
 
@@ -117,7 +117,7 @@ def main() -> None:
         print(f"{given.events:,} events, {given.people:,} people, {CELLS} cells, {SLOTS} slots, one run")
         ratio = taken[0] / float(np.mean(floors))
         print(
-            f"read and release from Parquet       {ratio:5.2f} x DuckDB's own count  ({floors[0]:.2f} s, {floors[1]:.2f} s)"
+            f"read and release from Parquet       {ratio:5.2f} x DuckDB's own count ({floors[0]:.2f}, {floors[1]:.2f} s)"
         )
         insert = bare_insert(path, folder)
         with open_town(folder, "operator", given.people) as session:

@@ -76,7 +76,8 @@ def test_kept_and_replayed_publishers_agree(data: bytes, name: str, fast: bool) 
 @pytest.mark.parametrize("fast", FAST)
 def test_forfeit(fast: bool) -> None:
     """After a slot that was given up nobody, newcomers and dynamic ones neither, has room before h + w."""
-    people: dict[str, Fixed | Dynamic] = {"fixed": Fixed(1, 4), "dynamic": Dynamic((1, 5), (100, 1)), "both": Dynamic((1, 2), (1, 3))}
+    moving = {"dynamic": Dynamic((1, 5), (100, 1)), "both": Dynamic((1, 2), (1, 3))}
+    people: dict[str, Fixed | Dynamic] = {"fixed": Fixed(1, 4), **moving}
     publisher = dpba(Register.from_rows(people), 2, noise=SeededNoise(1), fast=fast)
     publisher.step(Slot(1))
     assert forfeit(publisher).decision is Decision.LOST  # slot 2

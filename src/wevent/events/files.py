@@ -112,8 +112,9 @@ class GroupedFiles:
         group = self._sorter.group
         for start in range(first, last + 1, _AT_ONCE):
             found = self._connection.execute(
-                f"SELECT person, k, cell{', stranger' if group else ''} FROM events WHERE rowid BETWEEN ? AND ?",  # noqa: S608
-                [start, min(last, start + _AT_ONCE - 1)],
+                f"SELECT person, k, cell{', stranger' if group else ''} FROM events "  # noqa: S608
+                "WHERE slot = ? AND rowid BETWEEN ? AND ?",
+                [slot - self._door.first, start, min(last, start + _AT_ONCE - 1)],
             ).fetchnumpy()
             person, offset, cell = (np.asarray(found[name]).astype(np.int64) for name in ("person", "k", "cell"))
             strangers: list[str] = []

@@ -168,8 +168,9 @@ class StoreJournal:
         moved = [(person, row) for person, row in now.items() if self._seated.get(person, -1) != row]
         moved += [(person, -1) for person, row in self._seated.items() if row >= 0 and person not in now]
         if moved:
-            rows = [{"stream": self._stream, "person": person, "since": slot, "row": row} for person, row in moved]
-            connection.execute(seats.insert(), rows)
+            mark = "?, ?, ?, ?" if self._writer.database.embedded else "%s, %s, %s, %s"
+            words = f'INSERT INTO seats (stream, since, person, "row") VALUES ({mark})'  # noqa: S608
+            connection.exec_driver_sql(words, [(self._stream, slot, person, row) for person, row in moved])
         return now
 
 

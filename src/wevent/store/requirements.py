@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -90,7 +91,8 @@ def read_wishes(connection: Connection, stream: int, slot: int | None = None) ->
     if slot is not None:
         order = order.where(requirements.c.since == slot)
     for row in connection.execute(order):
-        yield Kept(row.number, row.person, row.since, row.stored, _requirement(row), row.refused)
+        terms = (row.epsilon, row.window, row.backward_epsilon, row.backward_window)
+        yield Kept(row.number, row.person, row.since, row.stored, _requirement(row.kind, *terms), row.refused)
 
 
 def latest_wishes(connection: Connection, stream: int) -> dict[int, Requirement | None]:
@@ -119,9 +121,12 @@ def _columns(requirement: Requirement | None) -> dict[str, object]:
     return {**sides, "backward_epsilon": back.units, "backward_window": back.window, "kind": "dynamic"}
 
 
-def _requirement(row: sa.Row[tuple[object, ...]]) -> Requirement | None:
-    if row.kind == "leave":
+@lru_cache(maxsize=4096)
+def _requirement(
+    kind: str, epsilon: int, window: int, backward_epsilon: int, backward_window: int
+) -> Requirement | None:
+    if kind == "leave":
         return None
-    if row.kind == "fixed":
-        return Fixed(f"{row.epsilon}e-9", row.window)
-    return Dynamic((f"{row.epsilon}e-9", row.window), (f"{row.backward_epsilon}e-9", row.backward_window))
+    if kind == "fixed":
+        return Fixed(f"{epsilon}e-9", window)
+    return Dynamic((f"{epsilon}e-9", window), (f"{backward_epsilon}e-9", backward_window))

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     ForeignKeyConstraint,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -77,6 +78,7 @@ requirements = Table(
     Column("refused", Boolean, nullable=False),
     ForeignKeyConstraint(["stream", "person"], ["people.stream", "people.person"]),
     CheckConstraint("kind IN ('fixed', 'dynamic', 'leave')", name="kind"),
+    Index("ix_requirements_since", "stream", "since"),
 )
 """Who asked for what since which slot, in the order of asking; leaving is asking for nothing."""
 

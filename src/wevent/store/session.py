@@ -177,7 +177,7 @@ class Session:
         """Let the wishes of a slot take effect; what cannot be met is refused, now or, if `settled`, back then."""
         stream = self.writer.stream.id
         with self.writer.database.read() as connection:
-            wishes = list(read_wishes(connection, stream, slot))
+            wishes = list(read_wishes(connection, stream, slot)) if slot > 1 else []
             asked = newest_number(connection, stream)
         if slot == 1:
             if asked != self.journal.asked:  # somebody asked since the stream was opened

@@ -143,3 +143,4 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("stream", "number", name=op.f("pk_requirements")),
     )
+    op.create_index("ix_requirements_since", "requirements", ["stream", "since"], unique=False)
