@@ -117,7 +117,7 @@ def main() -> None:
         print(f"{given.events:,} events, {given.people:,} people, {CELLS} cells, {SLOTS} slots, one run")
         ratio = taken[0] / float(np.mean(floors))
         print(
-            f"read and release from Parquet       {ratio:5.2f} x DuckDB's own count ({floors[0]:.2f}, {floors[1]:.2f} s)"
+            f"read and release from Parquet      {ratio:5.2f} x DuckDB's own count ({floors[0]:.2f}, {floors[1]:.2f} s)"
         )
         insert = bare_insert(path, folder)
         with open_town(folder, "operator", given.people) as session:

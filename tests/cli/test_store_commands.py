@@ -111,6 +111,7 @@ def test_publish_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "no slot was due" in said([*start, "--until", "2024-05-01T00:30Z"], capsys)
     assert "next is slot 5" in said([*start, "--until", "2024-05-01T01:00Z"], capsys)
     assert "closing" in said([*start, "--follow"], capsys, code=2)
+    assert "--events" in said(["publish", *config(tmp_path)], capsys, code=2)
     assert "events accepted" in said(["status", *config(tmp_path)], capsys)
     (tmp_path / "wevent.toml").write_text((tmp_path / "wevent.toml").read_text().replace('"15 min"', '"5 min"'))
     assert "slots.width was" in said(start, capsys, code=3)

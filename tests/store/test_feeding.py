@@ -131,6 +131,9 @@ def test_an_operator_closes(tmp_path: Path) -> None:
         rows = gather(4, session.intake.portions(4), "first", 4, 3)
         assert rows.cells.tolist() == [-1, 1, -1, -1]
         accept_files(feed, [events])  # read to its end before: nothing more
+        events.write_text("user,time,place\n")
+        with pytest.raises(Unreadable, match="shorter"):
+            accept_files(feed, [events])
     with town.database.read() as connection:
         assert read_tallies(connection, 1) == {"accepted": 2}
 

@@ -100,6 +100,8 @@ def _run(given: argparse.Namespace, config: Config, session: Session, decisions:
 
     piped = [path for path in given.events if str(path) == "-"]
     if config.slots.closing == "files":
+        if not given.events:
+            raise InvalidSetting("a stream that is closed by files needs them (`--events FILE …`): every event counts")
         if piped or given.follow:
             raise InvalidSetting(
                 "a stream that is closed by files reads whole files; use closing = 'arrival' to follow"

@@ -49,7 +49,7 @@ class Staging:
             "cells", "name VARCHAR, id INTEGER", {"name": _words(cells), "id": np.arange(len(cells), dtype=np.int32)}
         )
         connection.execute(
-            "CREATE TABLE staged (slot INTEGER, person INTEGER, stranger VARCHAR, k BIGINT, cell INTEGER)"
+            "CREATE TABLE staged (slot BIGINT, person INTEGER, stranger VARCHAR, k BIGINT, cell INTEGER)"
         )
 
     @property
@@ -63,7 +63,7 @@ class Staging:
             return
         strangers = [events.strangers[-1 - person] if person < 0 else None for person in events.person.tolist()]
         batch = {
-            "slot": (events.slot - self.door.first).astype(np.int32),
+            "slot": events.slot - self.door.first,
             "person": np.maximum(events.person, -1).astype(np.int32),
             "stranger": _words(strangers),
             "k": events.offset,
@@ -152,7 +152,7 @@ def _select(
         f"SELECT {kind} AS kind, coalesce(p.id, -1) AS person, CASE WHEN p.id IS NULL THEN s END AS s, "  # noqa: S608
         f"{since} AS since, {cell} AS cell FROM ({inner}) e LEFT JOIN people p ON {people} {join}"
     )
-    slot = f"CAST(CASE WHEN kind < 0 THEN kind ELSE since // {width} END AS INTEGER)"
+    slot = f"CAST(CASE WHEN kind < 0 THEN kind ELSE since // {width} END AS BIGINT)"
     return (
         f"SELECT {slot} AS slot, person, s AS stranger, since % {width} AS k, "  # noqa: S608
         f"CAST(cell AS INTEGER) AS cell FROM ({outer})"

@@ -180,6 +180,8 @@ def _accepting(feed: Feed, file: BinaryIO, kind: Format, name: str | None, *, en
     columns, label = feed.session.config.columns, name or "standard input"
     mark = Mark("", 0, 1) if name is None else feed.session.intake.mark(name)
     read: Reader | None = None
+    if name is not None and Path(name).stat().st_size < mark.place:
+        raise Unreadable(f"{name}: the file is shorter than what was read of it before; give the new one another name")
     if kind == "csv" and mark.place:
         read = line_reader(kind, columns, file.readline().rstrip(b"\r\n"), label)
         file.seek(mark.place)

@@ -85,6 +85,12 @@ def read_people(connection: Connection, stream: int) -> dict[str, int]:
     return dict(connection.execute(order).all())
 
 
+def count_people(connection: Connection, stream: int) -> int:
+    """How many were ever listed; they are numbered from 0 without gaps."""
+    newest = connection.execute(sa.select(sa.func.max(people.c.person)).where(people.c.stream == stream)).scalar()
+    return 0 if newest is None else newest + 1
+
+
 def read_wishes(connection: Connection, stream: int, slot: int | None = None) -> Iterator[Kept]:
     """Wishes in the order of asking: all, or those that take effect in one slot."""
     order = sa.select(requirements).where(requirements.c.stream == stream).order_by(requirements.c.number)

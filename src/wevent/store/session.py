@@ -29,7 +29,7 @@ from wevent.store.arrays import squeeze, whole
 from wevent.store.database import Database
 from wevent.store.intake import Intake
 from wevent.store.journal import Seating, StoreJournal, read_releases, read_seats
-from wevent.store.requirements import Kept, newest_number, read_people, read_wishes
+from wevent.store.requirements import Kept, count_people, newest_number, read_people, read_wishes
 from wevent.store.schema import carried, releases, slots, states
 from wevent.store.streams import open_stream
 from wevent.store.witness import Witness
@@ -124,7 +124,8 @@ class Session:
     def refresh_people(self) -> None:
         """Learn of people who were listed since the session began."""
         with self.writer.database.read() as connection:
-            self.people.update(read_people(connection, self.writer.stream.id))
+            if count_people(connection, self.writer.stream.id) != len(self.people):
+                self.people.update(read_people(connection, self.writer.stream.id))
 
     def keep_state(self) -> None:
         """Keep the publisher as it stands, so that fewer slots have to be replayed."""
