@@ -104,7 +104,9 @@ def test_kills(address: str, tmp_path: Path) -> None:
     """200 kills at random moments on PostgreSQL."""
     where = fresh_database(address)
     kill(where, tmp_path, ROUNDS)
-    decisions = check(Town(where, tmp_path / "witness.json"), tmp_path)
+    town = Town(where, tmp_path / "witness.json")
+    decisions = check(town, tmp_path)
+    town.database.close()
     assert min(decisions["lost"], decisions["published"]) > 0, decisions
 
 
