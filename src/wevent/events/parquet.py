@@ -76,7 +76,7 @@ class Staging:
     def ordering(self, selects: Sequence[str]) -> list[str]:
         """Statements that put all events into the table `events`, slot after slot, refused ones first."""
         columns = "slot, person, k, cell" + (", stranger" if self.sorter.group else "")
-        return [f"CREATE TABLE events AS SELECT {columns} FROM ({' UNION ALL '.join(selects)}) ORDER BY slot"]
+        return [f"CREATE TABLE events AS SELECT {columns} FROM ({' UNION ALL '.join(selects)}) ORDER BY slot"]  # noqa: S608
 
     def _fill(self, table: str, columns: str, batch: dict[str, npt.NDArray[Any]]) -> None:
         self._connection.execute(f"CREATE TABLE {table} ({columns})")
