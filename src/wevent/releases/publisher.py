@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.schedules import Schedule
+from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
@@ -104,7 +106,44 @@ class Publisher:
         """Let everybody ask anew: for each position an index into a table of dynamic requirements, -1 for no change."""
         self.members.declare(table, choice)
 
+    # --- keeping (`releases.keeping`) ----------------------------------------------------------
+
+    @property
+    def last(self) -> tuple[Counts, npt.NDArray[np.float64]]:
+        """The last published counts and their standard errors; zeros and infinities before (axes: cell)."""
+        return self._counts, self._standard_error
+
+    def keep_last(self, counts: Counts, error: npt.NDArray[np.float64]) -> None:
+        """Go on from counts that were published before."""
+        self._counts, self._standard_error = counts, error
+        counts.flags.writeable = error.flags.writeable = False
+
+    def take(self, ledger: Ledger, members: Membership) -> None:
+        """Go on with a ledger and a membership that were kept."""
+        self.ledger, self.members = ledger, members
+        self._reader.prepare(members.rows(), ledger.rows)
+
+    def more_state(self) -> dict[str, Any]:
+        """What a kind of publisher remembers besides, as plain values and arrays."""
+        return {}
+
+    def take_more(self, state: dict[str, Any]) -> None:
+        """Go on with what `more_state` gave."""
+
+    def repeat(self, slot: int) -> Release:
+        """The last counts again, for a slot that is lost."""
+        return self._repeat(slot, Decision.LOST, None)
+
     # --- slots ---------------------------------------------------------------------------------
+
+    def pass_over(self, slot: int) -> Release:
+        """Let the next slot go by without looking at it, for nobody is registered: nothing is spent, it is lost."""
+        self.members.begin_slot()
+        nothing = np.zeros(self.ledger.rows, np.int64)
+        offer = Offer(slot, nothing, nothing, nullified=False)
+        self.journal.charge(offer)
+        self.ledger.charge(offer)
+        return self._lose(slot)
 
     def step(self, slot: Slot) -> Release:
         """Charge, draw, settle; a slot is released once."""
@@ -132,10 +171,10 @@ class Publisher:
             self._counts, self._standard_error = release.counts, release.standard_error
         return release
 
-    def _lose(self, slot: int) -> None:
+    def _lose(self, slot: int) -> Release:
         """The charge stays, the counts repeat, nothing is drawn again."""
         self.ledger.lose()
-        self.journal.settle(self._repeat(slot, Decision.LOST, None))
+        return self.journal.settle(self.repeat(slot))
 
     def _read(self, slot: Slot) -> Tally:
         if slot.number != self.ledger.slot:
