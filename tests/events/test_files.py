@@ -127,6 +127,21 @@ def test_grids_and_numbers_agree(tmp_path: Path, events: list[tuple[int, int, fl
     agree([write(tmp_path, "e.ndjson", list(finite), heads)], raws, sorter, "first", columns)
 
 
+def test_brackets_and_stars_are_part_of_a_name(tmp_path: Path) -> None:
+    """A file whose name looks like a pattern is itself, and none of the files that the pattern would find."""
+    sorter = Sorter(TIMELINE, NAMES, PEOPLE, False)
+    heads, types = ("user", "time", "place"), '"user" VARCHAR, time TIMESTAMP, place VARCHAR'
+    for kind in (types, types.replace("TIMESTAMP", "VARCHAR")):  # through SQL, and through Python
+        other = [("bob", show_instant(START + 3 * WIDTH).rstrip("Z"), "south")] * 5
+        for name in ("e1.parquet", "e2.parquet"):
+            write(tmp_path, name, list(other), heads, kind)
+        mine = [("ann", show_instant(START + 2 * WIDTH).rstrip("Z"), "north")]
+        for name in ("e[12].parquet", "e*.parquet", "e'?.parquet"):
+            moved = write(tmp_path, "plain.parquet", list(mine), heads, kind).rename(tmp_path / name)
+            agree([moved], [Raw("ann", START + 2 * WIDTH, ("north",))], sorter, "first", Columns())
+            moved.unlink()
+
+
 def test_hostile_parquet(tmp_path: Path) -> None:
     """NULL, infinite and far instants, empty and long names and NUL are counted as malformed; nothing breaks."""
     path = tmp_path / "e.parquet"

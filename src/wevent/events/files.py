@@ -22,7 +22,7 @@ from wevent.events.bounding import OneCell
 from wevent.events.formats import SUFFIXES, Columns, Format, Raw, line_reader
 from wevent.events.gathering import Portion, SlotRows, gather
 from wevent.events.lines import Lines
-from wevent.events.parquet import ACCEPTED, REFUSALS, Staging, resolve
+from wevent.events.parquet import ACCEPTED, REFUSALS, Staging, literal, resolve
 from wevent.events.sorting import Door, Refusal, Sorted, Sorter
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _parquet_rows(
     """Columns whose types only we can read, some rows at a time."""
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in columns.all)
     cursor = connection.cursor()
-    cursor.execute(f"SELECT {names} FROM read_parquet(?)", [str(path)])  # noqa: S608
+    cursor.execute(f"SELECT {names} FROM read_parquet(?)", [literal(path)])  # noqa: S608
     while some := cursor.fetchmany(_FETCHED):
         yield some
 

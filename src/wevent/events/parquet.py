@@ -5,6 +5,7 @@ The rules are those of `sorting`, in the same order; the tests hold one against 
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,11 @@ _CODE = {kind: -1 - k for k, kind in enumerate(Refusal)}
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT")
 _TIMES = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S", "DATE")
 _DEGREES = ("DOUBLE", "FLOAT", *_WHOLE)
+
+
+def literal(path: Path) -> str:
+    """A path in which DuckDB takes stars and brackets for what they are."""
+    return glob.escape(str(path))
 
 
 class Staging:
@@ -137,7 +143,7 @@ def _select(
     nothing = " OR ".join(f"{_quoted(column)} IS NULL" for column in columns.all)
     inner = (
         f"SELECT {user} AS u, {instant} AS t, {name} AS s, {where}, {nothing} AS nothing{words} "  # noqa: S608
-        f"FROM read_parquet('{str(path).replace(chr(39), chr(39) * 2)}')"
+        f"FROM read_parquet('{literal(path).replace(chr(39), chr(39) * 2)}')"
     )
     kind = (
         f"CASE WHEN {fine} THEN 0 WHEN {broken} THEN {_CODE[Refusal.MALFORMED]} "
@@ -164,7 +170,7 @@ def _types(connection: duckdb.DuckDBPyConnection, path: Path, columns: Columns) 
     import duckdb
 
     try:
-        told = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
+        told = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [literal(path)]).fetchall()
     except duckdb.Error as error:
         kind = type(error).__name__
         raise Unreadable(f"{path}: not a readable Parquet file ({kind})", file=str(path)) from None
