@@ -1,4 +1,4 @@
-# make run     set up .venv, then publish the embedded example
+# make run     set up .venv, then walk the whole way on the embedded example
 # make test    set up .venv, then lint, types, import order and every test
 # make check   the same without the slow tests
 # make bench   the table of ratios
@@ -22,7 +22,7 @@ help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
 run: .venv/.core
-	@$(BIN)/wevent run $(ARGS)
+	@$(BIN)/wevent demo $(ARGS)
 
 test: lint
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -38,6 +38,7 @@ lint: .venv/.dev
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/core.py $(ARGS)
+	$(BIN)/python benchmarks/store.py
 
 format: .venv/.dev
 	$(BIN)/ruff check --fix .
@@ -58,9 +59,9 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/.core: pyproject.toml constraints.txt | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[store,plot]'
 	@touch $@
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev,fast,study]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,all]'
 	@touch .venv/.core $@

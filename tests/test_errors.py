@@ -24,6 +24,7 @@ TREE = {
     "UnknownName": "InvalidInput",
     "MissingData": "InvalidInput",
     "SlotOutOfOrder": "InvalidInput",
+    "Unreadable": "InvalidInput",
     "BudgetError": "WeventError",
     "BudgetExceeded": "BudgetError",
     "Infeasible": "BudgetError",
@@ -31,6 +32,15 @@ TREE = {
     "NotWhole": "WeventError",
     "SeededNoiseRefused": "WeventError",
     "CorruptState": "WeventError",
+    "StoreError": "WeventError",
+    "StoreUnavailable": "StoreError",
+    "StoreFull": "StoreError",
+    "StoreVersion": "StoreError",
+    "StreamUnknown": "StoreError",
+    "StreamBusy": "StoreError",
+    "StreamTaken": "StoreError",
+    "SettingsChanged": "StoreError",
+    "WitnessMissing": "StoreError",
 }
 
 

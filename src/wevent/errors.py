@@ -13,14 +13,24 @@
     │   ├── WrongShape              an array that does not fit the register or the domain
     │   ├── UnknownName             a data set, mechanism, metric or key that nobody knows
     │   ├── MissingData             files that have to be downloaded first
-    │   └── SlotOutOfOrder          a slot that is not the next one, or is no longer kept
+    │   ├── SlotOutOfOrder          a slot that is not the next one, or is no longer kept
+    │   └── Unreadable              a file that is not what it should be, with the line
     ├── BudgetError
     │   ├── BudgetExceeded          a charge above what the windows leave
     │   └── Infeasible              a backward requirement that the past has already broken
     ├── NotCharged                  settling a slot that was never charged
     ├── NotWhole (TypeError)        something fractional offered to the noise
     ├── SeededNoiseRefused          a seeded generator near a durable journal
-    └── CorruptState (ValueError)   bytes that are not a ledger's
+    ├── CorruptState (ValueError)   bytes that are not a ledger's
+    └── StoreError                  the store cannot do what it should
+        ├── StoreUnavailable        locked, not there, or the connection is lost
+        ├── StoreFull               no room left on the disk
+        ├── StoreVersion            written by a newer program
+        ├── StreamUnknown           no stream of this name in the store
+        ├── StreamBusy              another process publishes this stream
+        ├── StreamTaken             another process, or another copy of the store, went on with this stream
+        ├── SettingsChanged         a privacy setting differs from the one the stream began with
+        └── WitnessMissing          nothing tells which slots may have been shown
 
 No message names a user, a cell or a count: messages name slots, rows, budgets and limits.
 """
@@ -88,6 +98,10 @@ class SlotOutOfOrder(InvalidInput):
     """A slot that is not the next one, or one that is no longer kept."""
 
 
+class Unreadable(InvalidInput):
+    """A file is not what it should be; `fields` has the file's name and, where there is one, the line."""
+
+
 class BudgetError(WeventError):
     """Budget that is not there."""
 
@@ -114,3 +128,39 @@ class SeededNoiseRefused(WeventError):
 
 class CorruptState(WeventError, ValueError):
     """Bytes that do not hold a ledger, or not all of it."""
+
+
+class StoreError(WeventError):
+    """The store cannot do what it should; nothing is half-written."""
+
+
+class StoreUnavailable(StoreError):
+    """The store is locked, not there, or the connection to it is lost."""
+
+
+class StoreFull(StoreError):
+    """There is no room left where the store lies."""
+
+
+class StoreVersion(StoreError):
+    """A newer program wrote this store."""
+
+
+class StreamUnknown(StoreError):
+    """The store has no stream of this name."""
+
+
+class StreamBusy(StoreError):
+    """Another process publishes this stream."""
+
+
+class StreamTaken(StoreError):
+    """Another process, or another copy of the store, went on with this stream."""
+
+
+class SettingsChanged(StoreError):
+    """A privacy setting differs from the one that the stream began with."""
+
+
+class WitnessMissing(StoreError):
+    """Nothing outside the store tells which slots may have been shown."""

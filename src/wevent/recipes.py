@@ -128,6 +128,16 @@ class CommonPublisher(Publisher):
         self._content(requirement)
         super().change(user, self.common)
 
+    def more_state(self) -> dict[str, Any]:
+        """The common requirement."""
+        return {**super().more_state(), "common": [self.common.units, self.common.window]}
+
+    def take_more(self, state: dict[str, Any]) -> None:
+        """Serve everybody by the common requirement that was kept."""
+        super().take_more(state)
+        epsilon, window = state["common"]
+        self.common = Fixed(to_epsilon(epsilon), window)
+
     def _content(self, requirement: Requirement) -> None:
         if not isinstance(requirement, Fixed):
             raise WrongKind(

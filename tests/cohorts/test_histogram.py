@@ -222,3 +222,16 @@ def test_domains() -> None:
     assert [numbered.find(cell) for cell in (0, 2, np.int8(1))] == [0, 2, 1]
     assert {numbered.find(cell) for cell in (3, -1, True, "0", 1.0)} == {-1}
     assert len(named) == len(numbered) == 3
+
+
+@pytest.mark.parametrize("fast", FAST)
+def test_strangers_are_cut_not_refused(fast: bool) -> None:
+    """However many unlisted people come, each cell holds at most the declared size, and nothing is refused."""
+    register = Register.from_rows({"user-0": fixed(ONE, 2)}).with_group("group-0", fixed(ONE, 3), 9)
+    reader = Reader(Domain(3), 1, fast=fast)
+    slot = Slot(1, {}, strangers={"group-0": [12, 9, 2]})
+    tally = reader.read(slot, register, register.rows, register.groups, register.sizes)
+    assert tally.total().tolist() == [9, 9, 2]
+    with pytest.raises(UnknownUser):
+        other = Slot(1, {}, strangers={"group-1": [1, 0, 0]})
+        reader.read(other, register, register.rows, register.groups, register.sizes)

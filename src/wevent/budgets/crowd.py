@@ -195,6 +195,12 @@ class Crowd:
         offered = self._offered
         if offered is None or part_1 is not offered[0] or part_2 is not offered[1]:
             self._check(part_1, part_2, first_row)
+        self.write(part_1, part_2)
+
+    def write(self, part_1: Units, part_2: Units) -> None:
+        """Spend both parts in the next slot, whatever room there is."""
+        self._sync()
+        offered = self._offered
         if offered is None or part_1 is not offered[0]:
             codes, escapes = self._encode(part_1)
         else:

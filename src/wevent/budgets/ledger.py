@@ -20,7 +20,7 @@ from wevent.budgets.schedules import Proposal, Schedule
 from wevent.budgets.versions import Versions
 from wevent.errors import BudgetExceeded, NotCharged
 from wevent.settings import Privacy
-from wevent.units import Units, show, to_epsilon
+from wevent.units import MAX_EPSILON, NANO, Units, show, to_epsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,24 @@ class Ledger(Rows):
     def lose(self) -> None:
         """Give the charged slot up: the whole charge stays spent."""
         self.settle(published=True)
+
+    def forfeit(self) -> None:
+        """Give the next slot up as if the largest budget there is had been spent in it, by whoever it was.
+
+        For a ledger that came back from an older copy (SPEC §8): what the lost copy spent there is not known.
+
+        Guarantees:
+            No row, new ones included, has room in any window that reaches back to the slot.
+        """
+        self._lose_unsettled()
+        everything, nothing = np.full(self.rows, MAX_EPSILON * NANO), np.zeros(self.rows, np.int64)
+        mine = self.history.rows
+        self.history.charge(everything[:mine], nothing[:mine])
+        if self.crowd is not None:
+            self.crowd.write(everything[mine:], nothing[mine:])
+        self._charged = Offer(self.slot, everything, nothing, nullified=False)
+        self.forget(self.slot)
+        self.lose()
 
     # --- bytes ---------------------------------------------------------------------------------
 

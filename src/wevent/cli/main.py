@@ -1,10 +1,19 @@
 """The command `wevent`: words from the shell come in, an exit code goes out.
 
-    wevent run        publish the embedded example: a day of a simulated city
-    wevent smooth     a better history from releases that are already public
-    wevent study …    compare mechanisms and repeat the paper: run, report, compare, list
+    wevent run            a day of a simulated city, in memory
+    wevent demo           the whole way on the same city: events, store, plot, audit
+    wevent init           write a commented wevent.toml
+    wevent publish        turn events into kept releases
+    wevent requirements   who asks for what since when: set, list, import
+    wevent releases       what was released: table, CSV, NDJSON, Parquet
+    wevent plot           released counts, decisions and spends as PNG or HTML
+    wevent smooth         a better history from releases that are already public
+    wevent status         where a stream stands, for the operator
+    wevent study …        compare mechanisms and repeat the paper: run, report, compare, list
+    wevent audit          prove from the store that every promise was kept
 
-Exit codes: 0, every promise was kept; 1, one was broken; 2, what was asked for cannot be done; 130, stopped.
+Exit codes: 0, all is well and every promise was kept; 1, a promise was broken; 2, the command line or a file makes no
+sense; 3, the store cannot do what it should; 130, stopped.
 """
 
 from __future__ import annotations
@@ -16,14 +25,22 @@ from collections.abc import Sequence
 from typing import get_args
 
 from wevent import RECIPES, __version__
-from wevent.cli import smooth, study
+from wevent.cli.asking import add_asking
 from wevent.cli.numbers import whole
-from wevent.errors import WeventError
+from wevent.cli.publishing import add_publishing
+from wevent.cli.reading import add_reading
+from wevent.cli.smooth import add_smooth
+from wevent.cli.study import add_study
+from wevent.errors import StoreError, WeventError
 from wevent.settings import Rest
 
 MOST_PEOPLE, LEAST_PEOPLE = 20_000, 20
 MOST_SLOTS = 1_000
 MOST_PACE = 60.0
+
+
+GROUPS = (add_publishing, add_asking, add_reading, add_smooth, add_study)
+"""Each adds its commands to the parser and names, by `set_defaults(command=…)`, the function that runs them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,15 +51,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = _parser().parse_args(arguments)
     try:
-        return int(given.handler(given))
+        code: int = given.command(given)
     except WeventError as error:
-        print(f"wevent: {error}", file=sys.stderr)
+        sys.stderr.write(f"wevent: {error}\n")
+        return 3 if isinstance(error, StoreError) else 2
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f"wevent: this command needs {error.name}, which is not installed; install '.[all]'\n")
         return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader has seen enough, as in `wevent run | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    return code
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -81,9 +102,9 @@ def _parser() -> argparse.ArgumentParser:
         help="whom a resting person makes rest (pba, dpba, ba)",
     )
     run.add_argument("--pace", type=_seconds, default=0.0, help="seconds to wait after each slot")
-    run.set_defaults(handler=_run)
-    smooth.add_commands(commands)
-    study.add_commands(commands)
+    run.set_defaults(command=_run)
+    for add in GROUPS:
+        add(commands)
     return parser
 
 

@@ -24,7 +24,7 @@ NEEDED = ("slot", "cell", "raw", "raw_standard_error")
 WRITTEN = ("slot", "cell", "count", "standard_error", "low", "high")
 
 
-def add_commands(commands: Any) -> None:
+def add_smooth(commands: Any) -> None:
     """Add the command to the parser's group."""
     parser = commands.add_parser(
         "smooth",
@@ -33,7 +33,7 @@ def add_commands(commands: Any) -> None:
     )
     parser.add_argument("releases", type=Path, help=f"a CSV with the columns {', '.join(NEEDED)}")
     parser.add_argument("--output", type=Path, help="where to write; by default to standard output")
-    parser.set_defaults(handler=_run)
+    parser.set_defaults(command=_run)
 
 
 def _run(given: argparse.Namespace) -> int:

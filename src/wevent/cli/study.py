@@ -16,7 +16,7 @@ from wevent.errors import InvalidSetting
 _NEEDED = ("duckdb", "matplotlib", "rich")
 
 
-def add_commands(commands: Any) -> None:
+def add_study(commands: Any) -> None:
     """Add the group `study` to the parser's commands."""
     study = commands.add_parser(
         "study",
@@ -81,7 +81,7 @@ def _add(group: Any, name: str, handler: Callable[[argparse.Namespace], int], te
     parser: argparse.ArgumentParser = group.add_parser(
         name, help=text, description=text[0].upper() + text[1:] + ".", formatter_class=argparse.HelpFormatter
     )
-    parser.set_defaults(handler=_with_extra(handler))
+    parser.set_defaults(command=_with_extra(handler))
     return parser
 
 

@@ -226,7 +226,8 @@ class Reader:
     ) -> dict[int, Counts]:
         nobody = np.zeros(len(self._domain), np.int64)
         extra: dict[int, Counts] = dict.fromkeys(groups.values(), nobody)  # given or not, they take the same path
-        for name, given in (slot.groups or {}).items():
+        strangers = slot.strangers or {}
+        for name, given in [*(slot.groups or {}).items(), *strangers.items()]:
             if name not in groups:
                 raise UnknownUser(
                     f"slot {slot.number} has a group that was never declared; known are {len(groups)} groups. "
@@ -234,8 +235,12 @@ class Reader:
                     slot=slot.number,
                 )
             row = groups[name]
-            extra[row] = self._whole(slot, np.asarray(given), (len(self._domain),))
-            self._within_size(slot, extra[row].sum(), sizes[row])
+            counts = self._whole(slot, np.asarray(given), (len(self._domain),))
+            if name in strangers:
+                counts = np.minimum(counts, sizes[row] * self._contributions)
+            else:
+                self._within_size(slot, counts.sum(), sizes[row])
+            extra[row] = counts
         return extra
 
     def _row_counts(self, slot: Slot, sizes: npt.NDArray[np.int64]) -> Counts:

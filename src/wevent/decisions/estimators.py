@@ -74,6 +74,8 @@ class Estimator(Protocol):
     name: ClassVar[str]
     assumption: ClassVar[str | None]
     """What must be true of the stream for the counts to be right in the mean, in words; None if nothing must."""
+    whole: ClassVar[bool]
+    """Whether counts are always whole numbers."""
 
     def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
         """The threshold for these budgets; `public` are the counts shown last, None before any (axes: cell)."""
@@ -100,6 +102,7 @@ class Sampled:
 
     name: ClassVar[str] = "sampled"
     assumption: ClassVar[str | None] = None
+    whole: ClassVar[bool] = True
 
     def __init__(self, expect: Expect = worst) -> None:
         self.expect = expect
@@ -132,6 +135,7 @@ class Unbiased:
 
     name: ClassVar[str] = "unbiased"
     assumption: ClassVar[str | None] = None
+    whole: ClassVar[bool] = True
 
     def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
         """The least budget of anybody registered; 0 if there is none."""
@@ -168,6 +172,7 @@ class Weighted:
 
     name: ClassVar[str] = "weighted"
     assumption: ClassVar[str | None] = None
+    whole: ClassVar[bool] = False
 
     def __init__(self, expect: Expect = expected) -> None:
         self.expect = expect

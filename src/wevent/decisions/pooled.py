@@ -52,6 +52,7 @@ class Pooled:
 
     name: ClassVar[str] = "pooled"
     assumption: ClassVar[str | None] = ASSUMPTION
+    whole: ClassVar[bool] = False
 
     def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
         """The cap of least error: noise, and the variance of counting some people more than others."""
@@ -97,6 +98,7 @@ class PooledWithContrast:
 
     name: ClassVar[str] = "pooled with contrast"
     assumption: ClassVar[str | None] = ASSUMPTION + ", until the contrast has found out by how much that is wrong"
+    whole: ClassVar[bool] = False
 
     def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
         """As `Pooled`, from nine tenths of every budget; `Selection.budgets` are those nine tenths."""

@@ -24,6 +24,8 @@ class Slot:
             integer array aligned with the register holding cell indices, -1 for absent (two
             dimensions where the settings allow several cells). `None` is an empty slot.
         groups: for rows that stand for a group: name → whole counts per cell.
+        strangers: the same for people whom nobody can keep from coming: never refused for being many, since that
+            would tell. Each cell is cut to the group's declared size instead, which moves by at most what they move.
         counts: instead of `places` and `groups`, whole counts of shape (row, cell).
     """
 
@@ -31,11 +33,12 @@ class Slot:
     places: Places | None = field(default=None, repr=False)
     groups: Mapping[Any, npt.ArrayLike] | None = field(default=None, repr=False)
     counts: npt.NDArray[np.integer[Any]] | None = field(default=None, repr=False)
+    strangers: Mapping[Any, npt.ArrayLike] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.number, bool) or not isinstance(self.number, int | np.integer) or self.number < 1:
             raise InvalidInput("a slot's number is a whole number from 1 on")
-        if self.counts is not None and (self.places is not None or self.groups is not None):
+        if self.counts is not None and not (self.places is self.groups is self.strangers is None):
             raise WrongShape(f"slot {self.number} gives both counts per row and single places; give one of them")
 
     @classmethod

@@ -62,6 +62,10 @@ class View(Protocol):
         """A slot without one."""
         ...
 
+    def keep(self, counts: Counts | Floats, standard_error: Floats) -> None:
+        """Go on from what was published before, if that is all there is to know."""
+        ...
+
     def outlook(self, intervals: Floats, noise: Floats, people: int) -> Floats | None:
         """Expected squared error of publishing every k-th slot with such noise; None if nothing is foretold."""
         ...
@@ -114,6 +118,11 @@ class Unfiltered:
     def repeat(self, slot: int) -> Shown:
         """The same again; the standard error does not know how the stream moved since."""
         return self._shown
+
+    def keep(self, counts: Counts | Floats, standard_error: Floats) -> None:
+        """Show these until the next publication."""
+        self._shown = _frozen(counts, standard_error)
+        self._any = bool(np.isfinite(standard_error).all())
 
     def outlook(self, intervals: Floats, noise: Floats, people: int) -> Floats | None:
         """Nothing is foretold."""
@@ -197,6 +206,9 @@ class StateSpace:
             self._ahead = self._bank.now(self._scale(self._people))
         level, variance, growth = self._ahead
         return self._show(level, variance + growth * (slot - self._slot))
+
+    def keep(self, counts: Counts | Floats, standard_error: Floats) -> None:
+        """Counts alone are not all there is to know: a filter goes on from its own `state`."""
 
     def outlook(self, intervals: Floats, noise: Floats, people: int) -> Floats | None:
         """The mean over a cycle of k slots, cells and models, once the filter has settled.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +17,15 @@ import numpy.typing as npt
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.schedules import Planned, Schedule
+from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.decisions.change import Trigger
 from wevent.decisions.estimators import Estimator, Sampled
 from wevent.decisions.selection import Selection
-from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
+from wevent.decisions.watch import WatchTrigger
+from wevent.errors import EmptyRegister, InvalidSetting, SeededNoiseRefused, SlotOutOfOrder
 from wevent.events.slot import Slot
 from wevent.noise import Noise, SecureNoise
 from wevent.releases.filters import Unfiltered, View
@@ -76,6 +79,11 @@ class Publisher:
             raise SeededNoiseRefused(
                 "seeded noise is for tests and study and cannot be kept in a durable journal; leave `noise` out"
             )
+        if self.journal.durable and not (mechanism.filter is Unfiltered and mechanism.estimator.whole):
+            raise InvalidSetting(
+                f"{mechanism.name} shows fractional counts, which a durable journal does not keep yet; "
+                "publish without a filter and with whole counts there, or keep the journal in memory"
+            )
         fast = has_numba() if fast is None else fast
         dynamic = mechanism.schedule.dynamic is not None
         self.ledger = Ledger(self.privacy, horizon, fast=fast and dynamic)
@@ -106,7 +114,55 @@ class Publisher:
         """Let everybody ask anew: for each position an index into a table of dynamic requirements, -1 for no change."""
         self.members.declare(table, choice)
 
+    # --- keeping (`releases.keeping`) ----------------------------------------------------------
+
+    @property
+    def last(self) -> tuple[Counts | npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """What is shown without news, and its standard errors; zeros and infinities before anything (axes: cell)."""
+        shown = self.view.repeat(self.ledger.slot)
+        return shown.counts, shown.standard_error
+
+    def keep_last(self, counts: Counts | npt.NDArray[np.float64], error: npt.NDArray[np.float64]) -> None:
+        """Go on from counts that were published before."""
+        self.view.keep(counts, error)
+
+    def take(self, ledger: Ledger, members: Membership) -> None:
+        """Go on with a ledger and a membership that were kept."""
+        self.ledger, self.members = ledger, members
+        self._reader.prepare(members.rows(), ledger.rows)
+
+    def more_state(self) -> dict[str, Any]:
+        """What a kind of publisher remembers besides, as plain values and arrays."""
+        schedule, trigger = self.mechanism.schedule, self.mechanism.trigger
+        return {
+            "view": self.view.state(),
+            "schedule": schedule.state() if isinstance(schedule, Planned) else None,
+            "trigger": trigger.state() if isinstance(trigger, WatchTrigger) else None,
+        }
+
+    def take_more(self, state: dict[str, Any]) -> None:
+        """Go on with what `more_state` gave."""
+        schedule, trigger = self.mechanism.schedule, self.mechanism.trigger
+        self.view.restore(state["view"])
+        if isinstance(schedule, Planned):
+            schedule.restore(state["schedule"])
+        if isinstance(trigger, WatchTrigger):
+            trigger.restore(state["trigger"])
+
+    def repeat(self, slot: int) -> Release:
+        """The last counts again, for a slot that is lost."""
+        return self._repeat(slot, Decision.LOST, None)
+
     # --- slots ---------------------------------------------------------------------------------
+
+    def pass_over(self, slot: int) -> Release:
+        """Let the next slot go by without looking at it, for nobody is registered: nothing is spent, it is lost."""
+        self.members.begin_slot()
+        nothing = np.zeros(self.ledger.rows, np.int64)
+        offer = Offer(slot, nothing, nothing, nullified=False)
+        self.journal.charge(offer)
+        self.ledger.charge(offer)
+        return self._lose(slot)
 
     def step(self, slot: Slot) -> Release:
         """Charge, draw, settle; a slot is released once."""
@@ -151,10 +207,10 @@ class Publisher:
         """No cell can hold more than this."""
         return int(self.ledger.all_sizes.sum()) * self.privacy.contributions
 
-    def _lose(self, slot: int) -> None:
+    def _lose(self, slot: int) -> Release:
         """The charge stays, the counts repeat, nothing is drawn again."""
         self.ledger.lose()
-        self.journal.settle(self._repeat(slot, Decision.LOST, None))
+        return self.journal.settle(self.repeat(slot))
 
     def _read(self, slot: Slot) -> Tally:
         if slot.number != self.ledger.slot:

@@ -12,7 +12,8 @@ import numpy as np
 
 from wevent.cohorts.requirement import Dynamic, Fixed
 from wevent.errors import InvalidRequirement, InvalidSetting, WeventError
-from wevent.study.datasets.reading import database, literal
+from wevent.events.parquet import literal
+from wevent.study.datasets.reading import database
 from wevent.study.datasets.stream import Stream
 from wevent.study.wishes import Wishes
 from wevent.units import to_epsilon

@@ -102,9 +102,6 @@ _SOURCES = {
 }
 
 MECHANISMS: dict[str, Entry] = {
-    "auto": Entry(recipes.auto, "personal", "rows", "West97"),
-    "auto_pooled": Entry(partial(recipes.auto, estimator="pooled"), "personal", "rows", "West97"),
-    "auto_uncorrected": Entry(partial(recipes.auto, estimator="uncorrected"), "personal", "rows", "West97"),
     "pbd": Entry(recipes.pbd, "personal", "rows", "Du25"),
     "pba": Entry(recipes.pba, "personal", "rows", "Du25"),
     "dpbd": Entry(recipes.dpbd, "dynamic", "rows", "Du25"),
@@ -115,6 +112,9 @@ MECHANISMS: dict[str, Entry] = {
     "ba_deviation": Entry(partial(recipes.ba, bar=deviation), "common", "rows", "Kellaris14"),
     "uniform": Entry(recipes.uniform, "common", "rows", "Kellaris14"),
     "sample": Entry(recipes.sample, "common", "rows", "Kellaris14"),
+    "auto": Entry(recipes.auto, "personal", "rows", "West97"),
+    "auto_pooled": Entry(partial(recipes.auto, estimator="pooled"), "personal", "rows", "West97"),
+    "auto_uncorrected": Entry(partial(recipes.auto, estimator="uncorrected"), "personal", "rows", "West97"),
 } | {
     name: Entry(
         baseline,

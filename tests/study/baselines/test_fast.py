@@ -31,6 +31,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
     for t, x in enumerate(stream):
         noise.rekey()
         if t % window == 0:
+            variance = [0.0]
             taken, started, due, interval, errors = 0, False, t, 1, []
         if started:
             variance = [one + 1e5 for one in variance]

@@ -42,7 +42,8 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
                 deviations = []
                 for j in members:
                     values = [Fraction(one) for one in [*groups[j][0], x[j]]]
-                    deviations.append(sum(abs(one - sum(values) / n) for one in values))
+                    mean = sum(values, Fraction(0)) / n
+                    deviations.append(sum((abs(one - mean) for one in values), Fraction(0)))
                 whole = [int(n * one) for one in deviations]
                 assert [Fraction(one, n) for one in whole] == deviations
                 noisy = noise.laplace(whole, sensitivity=2 * n, epsilon=g / 4).tolist()
@@ -103,7 +104,7 @@ def test_noise_of_threshold_and_question_decide() -> None:
 
 
 def test_scales_are_those_of_the_source() -> None:
-    """Perturbation s/eps_p, thresholds 4s/eps_g, questions n times 8s/eps_g, with eps_p and eps_g 4/5 and 1/5 of E/w."""
+    """Perturbation s/eps_p, thresholds 4s/eps_g, questions n times 8s/eps_g, eps_p and eps_g 4/5 and 1/5 of E/w."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
         told = Told(1)
         run(pegasus("1", 4, told, privacy=Privacy(neighbours=neighbours)), [[5]] * 2)  # type: ignore[arg-type]

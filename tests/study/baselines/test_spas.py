@@ -112,14 +112,14 @@ def test_a_window_of_one_releases_everything() -> None:
 
 
 def test_predicted_releases_by_hand() -> None:
-    """Jumps (30, 0) and (0, 10), d = 2: V = mean(450, 50) - mean(15, 5)² = 150; with eps_p = 3, c = floor(3·√12.5) = 10."""
+    """Jumps (30, 0) and (0, 10), d = 2: V = mean(450, 50) - mean(15, 5)² = 150; eps_p = 3 makes c = 10."""
     baseline = spas("4", 45, Silent())
     run(baseline, [[100, 100]] * 20 + [[130, 100]] * 20 + [[130, 110]])
     assert baseline.releases() == math.floor(3 * math.sqrt(150 / 12)) == 10
 
 
 def test_the_jump_into_the_first_slot_does_not_count() -> None:
-    """K ≥ 2: from r_0 = 0 to r_1 is no jump; without any, c = 1."""
+    """Only k ≥ 2: from r_0 = 0 to r_1 is no jump; without any, c = 1."""
     baseline = spas("4", 45, Silent())
     run(baseline, [[5000, 100]] * 45)
     assert baseline.releases() == 1
@@ -135,7 +135,7 @@ def test_jumps_are_forgotten_after_two_windows() -> None:
 
 
 def test_the_question_by_hand() -> None:
-    """C = 1, d = 2, eps_p = 0.75: the sum of moves is asked for and must exceed 2/0.75 = 2.67 plus the threshold's noise."""
+    """With c = 1, d = 2, eps_p = 0.75 the sum of moves must exceed 2.67 plus the noise of the threshold."""
     for move, rho, noise, yes in (
         (3, 0, 0, True),
         (2, 0, 0, False),
@@ -154,7 +154,7 @@ def test_the_question_by_hand() -> None:
 
 
 def test_scales_are_those_of_the_source() -> None:
-    """D times 2Δ/eps_s and 4cΔ/eps_s with Δ = 2s/d; twice as large where neighbours may also move."""
+    """Both are d times 2Δ/eps_s and 4cΔ/eps_s with Δ = 2s/d; twice as large where neighbours may also move."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
         told = Told(1)
         run(spas("1", 3, told, privacy=Privacy(neighbours=neighbours)), [[50, 50]] * 3 + [[51, 50]])  # type: ignore[arg-type]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from wevent.study import results
 from wevent.study.experiment import Cell, Experiment, Point
+from wevent.study.protocols.score import PARTS, Score
 from wevent.study.reporting.findings import SETTINGS
 from wevent.study.reporting.paper import printed_value
-from wevent.study.protocols.score import PARTS, Score
 
 Error = float | tuple[float, ...]
 """One for all rounds, or one for each."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wevent.study.reporting import labels
 from wevent.study.mechanisms import MECHANISMS
+from wevent.study.reporting import labels
 from wevent.study.results import COLUMNS
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.study.reporting.made_up import rows
 
-from wevent.study.reporting import plots
 from wevent.study.experiment import Experiment, from_table
 from wevent.study.mechanisms import MECHANISMS
+from wevent.study.reporting import plots
 from wevent.study.reporting.palette import DARK, LIGHT, LOOKS, look
 from wevent.study.reporting.summary import Panel, panels
 

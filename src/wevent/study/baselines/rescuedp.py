@@ -112,8 +112,8 @@ class RescueDP(Baseline):
 
     def draw(self, data: Counts, offer: Offer) -> Floats | None:
         """Sample the planned groups, filter, and set the next intervals."""
-        if not self._plan or offer.part_2[0] == 0:
-            return None
+        if not self._plan or offer.part_2[0] < max(group.epsilon for group in self._plan):
+            return None  # never with more than was charged
         for group in self._plan:  # paid for, even if the slot gets lost from here on
             self._spends[offer.slot % self.common.window, group.cells] = group.epsilon
             self._spent[group.cells] += group.epsilon

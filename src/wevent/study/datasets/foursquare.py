@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.errors import InvalidSetting
-from wevent.study.datasets.reading import LINES, collect, database, literal, need
+from wevent.events.parquet import literal
+from wevent.study.datasets.reading import LINES, collect, database, need
 from wevent.study.datasets.records import recorded
 from wevent.study.datasets.stream import Options, Stream
 

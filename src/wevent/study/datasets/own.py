@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wevent.errors import InvalidInput, InvalidSetting, MissingData
-from wevent.study.datasets.reading import collect, database, literal
+from wevent.events.parquet import literal
+from wevent.study.datasets.reading import collect, database
 from wevent.study.datasets.records import recorded
 from wevent.study.datasets.stream import Options, Stream
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,11 +60,6 @@ def database() -> Iterator[DuckDBPyConnection]:
         with duckdb.connect(":memory:", config=settings) as connection:
             connection.execute("SET TimeZone = 'UTC'")
             yield connection
-
-
-def literal(path: Path) -> str:
-    """A path in which DuckDB takes stars and brackets for what they are."""
-    return glob.escape(str(path))
 
 
 def need(name: str, folder: Path, files: Iterable[str], source: str) -> tuple[Path, ...]:

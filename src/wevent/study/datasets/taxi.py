@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 
 from wevent.errors import InvalidSetting
-from wevent.study.datasets.reading import LINES, collect, database, literal, missing_data
+from wevent.events.parquet import literal
+from wevent.study.datasets.reading import LINES, collect, database, missing_data
 from wevent.study.datasets.records import recorded
 from wevent.study.datasets.stream import Options, Stream
 

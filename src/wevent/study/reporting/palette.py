@@ -59,7 +59,7 @@ class Theme:
 LIGHT = Theme("#ffffff", "#1c2026", "#d5d9df", "#b3261e")
 DARK = Theme("#15181d", "#e4e7eb", "#3a4049", "#ff8a80")
 
-_BLUE, _SKY, _ORANGE, _RED, _GREEN, _PINK, _VIOLET, _GREY = (
+_BLUE, _SKY, _ORANGE, _RED, _GREEN, _PINK, _VIOLET, _GREY, _GOLD = (
     "#1f7fc4",
     "#56b4e9",
     "#e69f00",
@@ -68,6 +68,7 @@ _BLUE, _SKY, _ORANGE, _RED, _GREEN, _PINK, _VIOLET, _GREY = (
     "#cc79a7",
     "#8b6fc9",
     "#8a8f98",
+    "#a8890b",
 )
 
 LOOKS = {
@@ -93,6 +94,9 @@ LOOKS = {
     "lpa": Look(_VIOLET, "--", "^"),
     "uniform": Look(_GREY, "-", "d"),
     "sample": Look(_GREY, "--", "p"),
+    "auto": Look(_GOLD, "-", "*"),
+    "auto_pooled": Look(_GOLD, "--", "D"),
+    "auto_uncorrected": Look(_GOLD, ":", "d"),
 }
 """The looks of all mechanisms that come with the package."""
 

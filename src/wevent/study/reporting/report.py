@@ -44,6 +44,7 @@ _ORDER = (
     "dimension_foursquare",
     "decomposition",
     "literature",
+    "frontier",
     "printed_by_epsilon",
     "printed_by_window",
 )

@@ -1,0 +1,84 @@
+"""Who sits in which row, as plain values: a membership comes in, a tree for `codec` goes out; and back, exactly."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from wevent.budgets.ledger import Ledger
+from wevent.budgets.membership import Membership, _Away
+from wevent.cohorts.register import Register
+from wevent.errors import CorruptState, InvalidInput
+
+_NAMES = (str, int, type(None))
+
+
+def seating_state(members: Membership) -> dict[str, Any]:
+    """Everything of a membership but its ledger; users and groups must be named by strings or whole numbers."""
+    register = members.register
+    users = register.users
+    whole = isinstance(users, range)
+    if not whole and not all(isinstance(user, _NAMES) and not isinstance(user, bool) for user in users):
+        raise InvalidInput("only users named by a string or a whole number can be kept; name them so")
+    return {
+        "users": len(users) if whole else list(users),
+        "rows": register.rows.copy(),
+        "free": list(register._free),
+        "gone": [list(pair) for pair in register._away.items()],
+        "groups": [list(pair) for pair in members.groups.items()],
+        "shares": list(members._shares),
+        "cohorts": [[*asked, row] for asked, row in members._cohorts.items()],
+        "shared": sorted(members._shared),
+        "own": [list(pair) for pair in members._own.items()],
+        "new": [[user, *_away(past)] for user, past in members._new.items()],
+        "new_slot": members._new_slot,
+        "away": [[user, *_away(past)] for user, past in members._away.items()],
+        "leavers": [list(pair) for pair in members._leavers],
+        "emptied": [list(pair) for pair in members._emptied],
+        "empty_since": [list(pair) for pair in members._empty_since.items()],
+    }
+
+
+def seating_from_state(state: dict[str, Any], ledger: Ledger, *, dynamic: bool) -> Membership:
+    """The same membership again, over a ledger that came back from its own bytes.
+
+    Guarantees:
+        Joins, leaves, changes and slots that follow have the same effect as on the membership that was kept.
+    """
+    register, users = Register(), state["users"]
+    register._users = range(users) if isinstance(users, int) else users
+    rows: np.ndarray[Any, np.dtype[np.int64]] = state["rows"]
+    if rows.size != len(register._users):
+        raise CorruptState("the kept register has more or fewer rows than people; restore it from a whole copy")
+    register._rows, register._free = rows, state["free"]
+    register._away = _dict(state["gone"])
+    if not isinstance(users, int):
+        register._position = {user: place for place, user in enumerate(users) if user is not None}
+    members = Membership(Register(), ledger, dynamic=dynamic)
+    members.register, register.changes = register, 1
+    members.groups = _dict(state["groups"])
+    members._shares = (state["shares"][0], state["shares"][1])
+    members._cohorts = {(epsilon, window): row for epsilon, window, row in state["cohorts"]}
+    members._shared = set(state["shared"])
+    members._own = _dict(state["own"])
+    members._new = {user: _back(row, last) for user, row, last in state["new"]}
+    members._new_slot = state["new_slot"]
+    members._away = {user: _Away(row, last) for user, row, last in state["away"]}
+    members._leavers = deque((last, user) for last, user in state["leavers"])
+    members._emptied = deque((slot, row) for slot, row in state["emptied"])
+    members._empty_since = _dict(state["empty_since"])
+    return members
+
+
+def _away(past: _Away | None) -> tuple[int | None, int | None]:
+    return (None, None) if past is None else (past.row, past.last)
+
+
+def _back(row: int | None, last: int | None) -> _Away | None:
+    return None if row is None or last is None else _Away(row, last)
+
+
+def _dict(pairs: list[list[Any]]) -> dict[Any, Any]:
+    return dict(pairs)

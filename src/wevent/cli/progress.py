@@ -1,0 +1,45 @@
+"""A progress bar on the error stream: numbers of slots come in; nothing private can."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+class Bar:
+    """Shows which file is read and how many slots are released; nothing where nobody looks."""
+
+    def __init__(self, quiet: bool, total: int | None) -> None:
+        self._progress: Progress | None = None
+        if not quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._progress = Progress(console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task("slots", total=total)
+
+    def __enter__(self) -> Bar:
+        if self._progress is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def reading(self, path: Path) -> None:
+        """A file is about to be read."""
+        if self._progress is not None:
+            self._progress.update(self._task, description=f"reading {path.name}")
+
+    def advance(self, slot: int) -> None:
+        """A slot is released."""
+        if self._progress is not None:
+            self._progress.update(self._task, description=f"slot {slot}", advance=1)

@@ -1,0 +1,136 @@
+"""Events fall into slots: what lines say comes in, numbers of slots, people and cells go out; the rest is counted.
+
+Each event is looked at by itself. Whether it is taken depends on its own words, on a public clock and on public
+settings, never on another event.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from wevent.events.bounding import Ints
+from wevent.events.cells import Cells
+from wevent.events.formats import Raw, Reader
+from wevent.events.timeline import Timeline
+
+
+class Refusal(StrEnum):
+    """Why an event is not taken; in this order, the first that holds."""
+
+    MALFORMED = "malformed"
+    """Not readable, or longer than a line may be."""
+    EARLY = "before the first slot"
+    LATE = "late"
+    """Its slot is closed."""
+    FUTURE = "in the future"
+    """Later than the clock, or the operator's word, allows."""
+    UNLISTED = "of unlisted people"
+    OUTSIDE = "outside the cells"
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Which slots are open: from `first` on, for instants before `until`."""
+
+    first: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Accepted events (axes: event), and how many were refused for which reason; private, so not shown.
+
+    Attributes:
+        slot: the number of the slot.
+        person: the number of the person, or -1 - k for the k-th of `strangers`.
+        offset: microseconds since the slot began.
+        cell: the index of the cell.
+        strangers: names of people who are not listed but count into the group.
+        refused: numbers of refusals.
+    """
+
+    slot: Ints = field(repr=False)
+    person: Ints = field(repr=False)
+    offset: Ints = field(repr=False)
+    cell: Ints = field(repr=False)
+    strangers: list[str] = field(repr=False)
+    refused: Counter[Refusal] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sorter:
+    """What events are held against.
+
+    Attributes:
+        timeline: where slots begin.
+        cells: the declared cells.
+        people: the number of everybody who is listed, by name.
+        group: whether people who are not listed count into the declared group.
+    """
+
+    timeline: Timeline
+    cells: Cells
+    people: Mapping[str, int] = field(repr=False)
+    group: bool
+
+    def sort(self, lines: Iterable[bytes | None], read: Reader, door: Door) -> Sorted:
+        """Sort the lines of a file; empty ones are nothing."""
+        refused: Counter[Refusal] = Counter()
+
+        def told() -> Iterable[Raw]:
+            for line in lines:
+                if line is None:
+                    refused[Refusal.MALFORMED] += 1
+                elif line:
+                    try:
+                        yield read(line)
+                    except ValueError:
+                        refused[Refusal.MALFORMED] += 1
+
+        return self.sort_raw(told(), door, refused)
+
+    def sort_raw(self, events: Iterable[Raw], door: Door, refused: Counter[Refusal] | None = None) -> Sorted:
+        """Sort events that were read.
+
+        Guarantees:
+            Every event is either in the result, in the slot that holds its instant, or counted once in `refused`.
+            An event's fate does not depend on other events.
+        """
+        refused = Counter() if refused is None else refused
+        taken: list[tuple[int, int, int, int]] = []
+        strangers: dict[str, int] = {}
+        start, width = self.timeline.start(1), self.timeline.width
+        for user, instant, place in events:
+            since = instant - start
+            slot = since // width + 1
+            if slot < 1:
+                refused[Refusal.EARLY] += 1
+                continue
+            if slot < door.first:
+                refused[Refusal.LATE] += 1
+                continue
+            if instant >= door.until:
+                refused[Refusal.FUTURE] += 1
+                continue
+            person = self.people.get(user)
+            if person is None:
+                if not self.group:
+                    refused[Refusal.UNLISTED] += 1
+                    continue
+                person = -1 - strangers.setdefault(user, len(strangers))
+            try:
+                cell = self.cells.find(place)
+            except ValueError:
+                refused[Refusal.MALFORMED] += 1
+                continue
+            if cell < 0:
+                refused[Refusal.OUTSIDE] += 1
+                continue
+            taken.append((slot, person, since % width, cell))
+        slots, persons, offsets, cells = np.array(taken, np.int64).reshape(-1, 4).T
+        return Sorted(slots, persons, offsets, cells, list(strangers), refused)

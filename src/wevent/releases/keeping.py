@@ -1,0 +1,93 @@
+"""A publisher as bytes and back: what a store needs to bring one to where it stood.
+
+A store keeps bytes from time to time, and of every slot since then what was charged and what was released.
+`restore` and `replay` bring a publisher to the same state; `forfeit` gives a slot up that an older copy of the
+store does not know (SPEC §8).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wevent.budgets.codec import pack, unpack
+from wevent.budgets.ledger import Ledger, Offer
+from wevent.budgets.seating import seating_from_state, seating_state
+from wevent.errors import CorruptState
+from wevent.releases.publisher import Publisher
+from wevent.releases.release import Decision, Release
+
+
+def to_bytes(publisher: Publisher) -> bytes:
+    """Ledger, membership and last published counts; the settings are not in it."""
+    counts, error = publisher.last
+    return pack(
+        {
+            "ledger": np.frombuffer(publisher.ledger.to_bytes(), np.uint8),
+            "members": seating_state(publisher.members),
+            "counts": counts,
+            "standard_error": error,
+            "more": publisher.more_state(),
+        }
+    )
+
+
+def restore(publisher: Publisher, data: bytes) -> None:
+    """Bring a publisher that was made with the same settings to where the kept one stood.
+
+    Guarantees:
+        From here on both give the same offers for the same slots, joins, leaves and changes.
+        A slot that was charged and not settled is lost.
+    """
+    state: dict[str, Any] = unpack(data)
+    if "members" not in state:
+        raise CorruptState("these bytes hold a ledger, not a publisher; restore them with Ledger.from_bytes")
+    if state["counts"].size != len(publisher.domain):
+        raise CorruptState(
+            f"the kept publisher has {state['counts'].size} cells and this one {len(publisher.domain)}; "
+            "use the settings that the stream began with"
+        )
+    dynamic = publisher.mechanism.schedule.dynamic is not None
+    ledger = Ledger.from_bytes(state["ledger"].tobytes(), publisher.privacy)
+    ledger.fast = publisher.ledger.fast
+    publisher.take(ledger, seating_from_state(state["members"], ledger, dynamic=dynamic))
+    publisher.keep_last(state["counts"], state["standard_error"])
+    publisher.take_more(state["more"])
+
+
+def replay(publisher: Publisher, offer: Offer, release: Release) -> None:
+    """Let a publisher live through a slot that is over, with what was charged and released then.
+
+    Guarantees:
+        Nothing is drawn; a charge that the windows do not leave room for is refused.
+    """
+    publisher.members.begin_slot()
+    if publisher.ledger.crowd is not None:  # which is faster with an offer of its own
+        own = publisher.ledger.offer(publisher.mechanism.schedule)
+        same = np.array_equal(own.part_1, offer.part_1) and np.array_equal(own.part_2, offer.part_2)
+        offer = own if same else offer
+    publisher.ledger.charge(offer)
+    if release.decision is Decision.LOST:
+        publisher.ledger.lose()
+        return
+    published = release.decision is Decision.PUBLISHED
+    publisher.ledger.settle(published)
+    if published:
+        publisher.keep_last(release.counts, release.standard_error)
+
+
+def forfeit(publisher: Publisher) -> Release:
+    """Give the next slot up after a restore: nobody spends anything until their windows have left it behind.
+
+    The copy that was lost may have spent everybody's budget there, also that of people whom this one does
+    not know yet.
+
+    Guarantees:
+        Nothing is drawn, and the counts repeat.
+        No row, of somebody who joins later neither, spends anything in the w - 1 slots that follow.
+    """
+    publisher.members.begin_slot()
+    slot = publisher.ledger.slot
+    publisher.ledger.forfeit()
+    return publisher.repeat(slot)

@@ -1,0 +1,36 @@
+"""Arrays for a column of bytes: numbers come in, compressed little-endian bytes go out; and back, exactly."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from wevent.errors import CorruptState
+
+_KINDS = {"i": "<i8", "f": "<f8"}
+
+
+def squeeze(array: npt.NDArray[Any]) -> bytes:
+    """Whole numbers as int64, others as float64, one axis."""
+    kind = _KINDS["f" if array.dtype.kind == "f" else "i"]
+    return zlib.compress(np.ascontiguousarray(array, dtype=kind).tobytes(), 1)
+
+
+def whole(data: bytes) -> npt.NDArray[np.int64]:
+    """The int64 array again."""
+    return np.frombuffer(_inflated(data), "<i8").astype(np.int64)
+
+
+def real(data: bytes) -> npt.NDArray[np.float64]:
+    """The float64 array again."""
+    return np.frombuffer(_inflated(data), "<f8").astype(np.float64)
+
+
+def _inflated(data: bytes) -> bytes:
+    try:
+        return zlib.decompress(data)
+    except zlib.error:
+        raise CorruptState("an array in the store is damaged; restore the store from a whole copy") from None

@@ -1,0 +1,191 @@
+"""The commands on a store, from a folder of files to an audit; and nothing private in what they say."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from wevent.cli import tour
+from wevent.cli.main import main
+
+SECRET = "secret-person-4711"  # noqa: S105
+PLACE = "secret-place-0815"
+
+
+@pytest.fixture(scope="module")
+def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published simulated city."""
+    folder = tmp_path_factory.mktemp("city")
+    assert main(["demo", "--folder", str(folder), "--people", "60", "--slots", "6"]) == 0
+    return folder
+
+
+def said(words: list[str], capsys: pytest.CaptureFixture[str], code: int = 0) -> str:
+    capsys.readouterr()
+    assert main(words) == code
+    heard = capsys.readouterr()
+    return heard.out + heard.err
+
+
+def config(folder: Path) -> list[str]:
+    return ["--config", str(folder / "wevent.toml")]
+
+
+def test_releases_in_every_form(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """CSV, NDJSON and Parquet hold the same; the table has a line for each slot."""
+    rows = list(csv.DictReader(io.StringIO(said(["releases", *config(city), "--format", "csv"], capsys))))
+    assert len(rows) == 6 * 12
+    lines = [json.loads(line) for line in said(["releases", *config(city), "--format", "ndjson"], capsys).splitlines()]
+    assert [line["slot"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    for row in rows:
+        line = lines[int(row["slot"]) - 1]
+        assert int(row["count"]) == line["counts"][row["cell"]]
+        assert (float(row["standard_error"]) if row["standard_error"] else None) == line["standard_error"][row["cell"]]
+    path = tmp_path / "r.parquet"
+    said(["releases", *config(city), "--format", "parquet", "--output", str(path)], capsys)
+    with duckdb.connect() as connection:
+        kept = connection.execute("SELECT slot, cell, count, start FROM read_parquet(?)", [str(path)]).fetchall()
+    assert sorted((s, c, n) for s, c, n, _ in kept) == sorted(
+        (int(r["slot"]), r["cell"], int(r["count"])) for r in rows
+    )
+    assert len(re.findall("│ 2024", said(["releases", *config(city)], capsys).replace("│ 2024-05", "│ 2024"))) == 6
+    assert "--output" in said(["releases", *config(city), "--format", "parquet"], capsys, code=2)
+
+
+def test_plots(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """PNG and one page of HTML without outside references; a public one says nothing of rows."""
+    assert (city / "city.png").read_bytes()[:4] == b"\x89PNG"
+    for more, spends in (([], True), (["--public"], False)):
+        path = tmp_path / "plot.html"
+        said(["plot", *config(city), "--output", str(path), *more], capsys)
+        page = path.read_text("utf-8")
+        assert ("operator only" in page) == spends
+        assert not re.search(r"(src|href)=[\"']?http", page)
+    assert ".png or .html" in said(["plot", *config(city), "--output", "x.pdf"], capsys, code=2)
+
+
+def test_audit(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 0 and every promise; with forged charges 1, the slot and the class."""
+    words = said(["audit", str(city / "city.db"), "--empirical", "--runs", "20"], capsys)
+    assert "every promise was kept" in words
+    assert "neighbouring streams" in words
+    assert "worst window" in words
+    assert "no stream" not in words
+    assert "city" in said(["audit", str(city / "city.db"), "--stream", "village"], capsys, code=3)
+
+
+def test_wishes(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Set, import and list; the history keeps everything; what makes no sense changes nothing."""
+    copy = tmp_path / "wevent.toml"
+    copy.write_text((city / "wevent.toml").read_text())
+    here = ["--config", str(copy)]
+    people = tmp_path / "people.csv"
+    people.write_text("user,budget,window\nann,Strict,Hour\nbob,1,4\n")
+    assert "2 requirements are new" in said(["requirements", "import", *here, str(people)], capsys)
+    assert "0 requirements are new" in said(["requirements", "import", *here, str(people)], capsys)
+    said(["requirements", "set", *here, "ann", "--leave"], capsys)
+    said(["requirements", "set", *here, "bob", "--budget", "Open", "--window", "Hour"], capsys)
+    assert "level" in said(["requirements", "set", *here, "bob", "--budget", "Huge", "--window", "1"], capsys, code=2)
+    assert said(["requirements", "list", *here], capsys).splitlines()[1:] == ["bob,1,2,4,,,"]
+    assert len(said(["requirements", "list", *here, "--history"], capsys).splitlines()) == 5
+
+
+def test_publish_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody registered, nothing due, another setting: clear words and codes; then on where it stopped."""
+    tour.write_city(tmp_path, 40, 4, 1)
+    events = ["--events", str(tmp_path / "events.csv"), "--quiet"]
+    start = ["publish", *config(tmp_path), *events]
+    assert "--requirements" in said([*start, "--until", "2024-05-01T00:30Z"], capsys, code=2)
+    start += ["--requirements", str(tmp_path / "requirements.csv")]
+    assert "next is slot 3" in said([*start, "--until", "2024-05-01T00:30Z"], capsys)
+    assert "no slot was due" in said([*start, "--until", "2024-05-01T00:30Z"], capsys)
+    assert "next is slot 5" in said([*start, "--until", "2024-05-01T01:00Z"], capsys)
+    assert "closing" in said([*start, "--follow"], capsys, code=2)
+    assert "--events" in said(["publish", *config(tmp_path)], capsys, code=2)
+    assert "events accepted" in said(["status", *config(tmp_path)], capsys)
+    (tmp_path / "wevent.toml").write_text((tmp_path / "wevent.toml").read_text().replace('"15 min"', '"5 min"'))
+    assert "slots.width was" in said(start, capsys, code=3)
+    assert "no such file" in said(["publish", "--config", str(tmp_path / "none.toml")], capsys, code=2).lower()
+
+
+def test_no_secret_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Users, places and numbers planted in events appear in no output, error, log line or warning."""
+    tour.write_city(tmp_path, 30, 2, 1)
+    with (tmp_path / "requirements.csv").open("a") as file:
+        file.write(f"{SECRET},Strict,Hour\n")
+    lines = ["user,time,place"]
+    lines += [f"{SECRET},2024-05-01T00:0{k}:00Z,{place}" for k, place in enumerate(("Harbour", PLACE, '"' + PLACE))]
+    lines += [f"{SECRET}-unlisted,2024-05-01T00:05:00Z,Harbour", f"{SECRET},9999-05-01T00:05:00Z,Harbour", SECRET]
+    lines += [f"{SECRET},{PLACE},{PLACE}", f"{SECRET},2024-05-01T00:05:00Z,Harbour,{PLACE}"]
+    (tmp_path / "events.csv").write_text("\n".join(lines) + "\n")
+    caplog.set_level(logging.DEBUG)
+    heard = []
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        start = ["publish", *config(tmp_path), "--events", str(tmp_path / "events.csv")]
+        people = ["--requirements", str(tmp_path / "requirements.csv")]
+        heard.append(said([*start, *people, "--until", "2024-05-01T00:30Z"], capsys))
+        heard.append(said(["audit", str(tmp_path / "city.db"), "--html", str(tmp_path / "page.html")], capsys))
+        heard.append(said(["status", *config(tmp_path)], capsys))
+        broken = tmp_path / "broken.csv"
+        broken.write_text(f"user,budget,window\n{SECRET},many,Hour\n")
+        heard.append(said(["requirements", "import", *config(tmp_path), str(broken)], capsys, code=2))
+        (tmp_path / "headless.csv").write_text(f"{SECRET},2024-05-01,{PLACE}\n")
+        more = ["publish", *config(tmp_path), "--events", str(tmp_path / "headless.csv")]
+        heard.append(said([*more, "--until", "2024-05-01T00:45Z"], capsys, code=2))
+        (tmp_path / "broken.parquet").write_bytes(b"PAR1" + SECRET.encode() * 9 + b"PAR1")
+        more = ["publish", *config(tmp_path), "--events", str(tmp_path / "broken.parquet")]
+        heard.append(said([*more, "--until", "2024-05-01T00:45Z"], capsys, code=2))
+        (tmp_path / "city.db-shm").unlink(missing_ok=True)
+        heard.append((tmp_path / "page.html").read_text("utf-8"))
+    everything = "\n".join([*heard, caplog.text, *(str(one.message) for one in warned)])
+    assert SECRET not in everything
+    assert PLACE not in everything
+    assert "Traceback" not in everything
+
+
+def test_killed_by_hand(tmp_path: Path) -> None:
+    """SIGTERM ends a following process in order, with code 130; started again it goes on."""
+    tour.write_city(tmp_path, 30, 2, 1)
+    text = (tmp_path / "wevent.toml").read_text().replace('closing = "files"', 'closing = "arrival"')
+    text = re.sub(r"first = .*", "first = 2020-01-01T00:00:00Z", text).replace('"15 min"', '"400 d"')
+    (tmp_path / "wevent.toml").write_text(text)
+    (tmp_path / "live.csv").write_text("user,time,place\n")
+    words = ["publish", *config(tmp_path), "--requirements", str(tmp_path / "requirements.csv")]
+    words += ["--events", str(tmp_path / "live.csv"), "--follow"]
+    process = subprocess.Popen([sys.executable, "-m", "wevent", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for _ in range(600):
+        if (tmp_path / "city.witness.json").exists():
+            break
+        try:
+            process.wait(0.1)
+        except subprocess.TimeoutExpired:
+            continue
+    try:
+        process.wait(1)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b""), (out, err)
+    assert b"stream city" in out
+
+
+def test_the_tour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`wevent demo` without a folder leaves nothing behind."""
+    words = said(["demo", "--people", "30", "--slots", "2"], capsys)
+    assert "every promise was kept" in words
+    found = re.search(r"in (/\S+)", words)
+    assert found is not None
+    assert not Path(found[1]).exists()

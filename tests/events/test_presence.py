@@ -1,0 +1,44 @@
+"""People who stay where they were last seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wevent.errors import CorruptState, InvalidSetting
+from wevent.events.presence import Carry
+
+PEOPLE = 3
+slots = st.lists(st.lists(st.integers(-1, 2), min_size=PEOPLE, max_size=PEOPLE), min_size=1, max_size=12)
+
+
+@given(slots, st.integers(1, 5), st.integers(0, 11))
+def test_the_rule(seen: list[list[int]], age: int, cut: int) -> None:
+    """A row is the last cell seen in the last `age` slots, this one included; kept in bytes and back at any time."""
+    carry = Carry(age)
+    for slot, cells in enumerate(seen, start=1):
+        if slot == cut:
+            kept, carry = carry.state(), Carry(age)
+            carry.take(kept)
+        expected = []
+        for person in range(PEOPLE):
+            lately = [seen[k][person] for k in range(max(0, slot - age), slot) if seen[k][person] >= 0]
+            expected.append(lately[-1] if lately else -1)
+        assert carry.rows(slot, np.array(cells)).tolist() == expected
+
+
+def test_people_may_be_added() -> None:
+    """Newcomers have no past."""
+    carry = Carry(3)
+    carry.rows(1, np.array([1]))
+    assert carry.rows(2, np.array([-1, -1])).tolist() == [1, -1]
+
+
+def test_refusals() -> None:
+    """No slot at all is no age; half a state is no state."""
+    with pytest.raises(InvalidSetting, match="at least 1"):
+        Carry(0)
+    with pytest.raises(CorruptState):
+        Carry(1).take(np.zeros(3, np.int64))

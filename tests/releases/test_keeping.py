@@ -1,0 +1,125 @@
+"""A publisher as bytes: what comes back behaves like what was kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support import FAST, Tape
+
+from wevent import RECIPES, Dynamic, Fixed, Publisher, Register, Slot, dpba, pbd
+from wevent.budgets.ledger import Ledger
+from wevent.errors import CorruptState, InvalidInput
+from wevent.noise import SeededNoise
+from wevent.releases.keeping import forfeit, replay, restore, to_bytes
+from wevent.releases.release import Decision
+
+LEVELS = [Fixed(1, 4), Fixed(2, 3), Fixed(0.5, 6)]
+
+
+def made(name: str, fast: bool, register: Register | None = None) -> Publisher:
+    people = register or Register.from_rows({k: LEVELS[k % 3] for k in range(6)})
+    return RECIPES[name](people, 3, noise=SeededNoise(5), horizon=8, fast=fast)
+
+
+def change(publisher: Publisher, tape: Tape, name: str) -> None:
+    """Somebody joins, leaves or asks for something else."""
+    user, asked = tape.number(9), tape.one_of(LEVELS)
+    wish: Fixed | Dynamic = (
+        Dynamic((asked.epsilon, asked.window), (3, 2)) if name == "dpba" and tape.number(2) else asked
+    )
+    if user not in publisher.members.register:
+        publisher.join(user, wish)
+    elif tape.number(3) == 0 and len([row for row in publisher.members.rows() if row >= 0]) > 1:
+        publisher.leave(user)
+    else:
+        publisher.change(user, wish)
+
+
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None)
+@given(st.binary(min_size=10, max_size=60), st.sampled_from(["pbd", "pba", "dpba"]), st.sampled_from(FAST))
+def test_kept_and_replayed_publishers_agree(data: bytes, name: str, fast: bool) -> None:
+    """At any time a copy from bytes, and one that lived through the slots again, offer what the first one offers."""
+    tape, first, second = Tape(data), made(name, fast), made(name, fast)
+    twin = made(name, fast, Register())
+    restore(twin, to_bytes(first))
+    heard = Tape(data)
+    while tape:
+        for publisher, events in ((first, tape), (second, heard)):
+            change(publisher, events, name)
+        slot = first.ledger.slot
+        if tape.number(4) == 0:
+            heard.number(4)
+            forfeit(first)
+            forfeit(second)
+        else:
+            heard.number(4)
+            release = first.step(Slot(slot))
+            assert first.trace is not None
+            second.members.begin_slot()
+            offer = second.ledger.offer(second.mechanism.schedule)
+            assert offer.part_1.tolist() == first.trace.part_1.tolist()
+            assert offer.part_2.tolist() == first.trace.offer.tolist()
+            replay(second, offer, release)
+        kept = to_bytes(first)
+        twin = made(name, fast, Register())
+        restore(twin, kept)
+        assert to_bytes(twin) == kept
+        for other in (second, twin):
+            assert other.ledger.room().tolist() == first.ledger.room().tolist()
+            assert other.members.rows().tolist() == first.members.rows().tolist()
+            assert [part.tolist() for part in other.last] == [part.tolist() for part in first.last]
+
+
+@pytest.mark.parametrize("fast", FAST)
+def test_forfeit(fast: bool) -> None:
+    """After a slot that was given up nobody, newcomers and dynamic ones neither, has room before h + w."""
+    moving = {"dynamic": Dynamic((1, 5), (100, 1)), "both": Dynamic((1, 2), (1, 3))}
+    people: dict[str, Fixed | Dynamic] = {"fixed": Fixed(1, 4), **moving}
+    publisher = dpba(Register.from_rows(people), 2, noise=SeededNoise(1), fast=fast)
+    publisher.step(Slot(1))
+    assert forfeit(publisher).decision is Decision.LOST  # slot 2
+    publisher.join("new", Fixed(1, 4))
+    ends = {"fixed": 2 + 4, "dynamic": 2 + 5, "both": 2 + 3, "new": 2 + 4}
+    for slot in range(3, 9):
+        publisher.members.begin_slot()
+        room, rows = publisher.ledger.room(), publisher.members.rows()
+        for user, end in ends.items():
+            here = int(room[rows[publisher.members.register.position(user)]])
+            assert (here == 0) == (slot < end), (user, slot)
+        publisher.step(Slot(slot))
+
+
+def test_refusals() -> None:
+    """A ledger's bytes, another number of cells, users that have no plain names."""
+    publisher = pbd(Register.from_rows({"ann": Fixed(1, 4)}), 3)
+    with pytest.raises(CorruptState, match="not a publisher"):
+        restore(publisher, Ledger().to_bytes())
+    with pytest.raises(CorruptState, match="3 cells"):
+        restore(pbd(Register(), 2), to_bytes(publisher))
+    with pytest.raises(InvalidInput, match="string or a whole number"):
+        to_bytes(pbd(Register.from_rows({("ann", 1): Fixed(1, 4)}), 3))
+
+
+def test_last_counts_are_kept() -> None:
+    """Counts and standard errors come back, and cannot be written to."""
+    publisher = pbd(Register.from_rows({"ann": Fixed(90, 1), "bob": Fixed(90, 1)}), 2)
+    release = publisher.step(Slot(1, {"ann": 0, "bob": 0}))
+    twin = pbd(Register(), 2)
+    restore(twin, to_bytes(publisher))
+    assert release.decision is Decision.PUBLISHED
+    assert (twin.last[0] == release.counts).all()
+    with pytest.raises(ValueError, match="read-only"):
+        twin.last[0][0] = 5
+    assert np.isfinite(twin.last[1]).all()
+
+
+def test_nobody_there() -> None:
+    """A slot that is passed over spends nothing and is lost."""
+    publisher = pbd(Register.from_rows({"ann": Fixed(1, 4)}), 2)
+    publisher.leave("ann")
+    assert publisher.pass_over(1).decision is Decision.LOST
+    publisher.join("ann", Fixed(1, 4))
+    assert publisher.step(Slot(2)).slot == 2

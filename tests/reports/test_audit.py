@@ -1,0 +1,176 @@
+"""The audit finds what is broken, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from tests.store.scene import LEVELS, Town, config, random_rows
+
+from wevent import Dynamic, Fixed
+from wevent.reports.audit import Audit, audit
+from wevent.reports.history import Asked, History, SlotRecord, read_history
+from wevent.reports.neighbours import try_mechanism
+from wevent.reports.officer import officer_page
+from wevent.settings import Privacy
+from wevent.store.arrays import squeeze, whole
+from wevent.store.schema import releases, seats, slots, waiting
+
+ONE = 10**9
+
+
+def record(slot: int, spent: int, decision: str = "published", **more: Any) -> SlotRecord:
+    """A slot of one row that spent something."""
+    source = slot if decision == "published" else 0
+    facts = {"charged": 1, "released": 2, "forfeited": False, "threshold": 1.0, "source": source, **more}
+    part_1 = np.array([spent if decision != "published" else 0], np.int64)
+    part_2 = np.array([spent if decision == "published" else 0], np.int64)
+    return SlotRecord(slot, decision=decision, part_1=part_1, part_2=part_2, **facts)
+
+
+def past(spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | None = None, carry: int = 1) -> History:
+    """A history of one person in row 0."""
+    records = [
+        record(slot, spent, "published" if spent else "skipped", source=0) for slot, spent in enumerate(spends, 1)
+    ]
+    shown = 0
+    fitting = []
+    for one in records:
+        shown = one.slot if one.decision == "published" else shown
+        fitting.append(record(one.slot, spends[one.slot - 1], one.decision or "", source=shown))
+    return History("town", {"people.carry": carry}, fitting, {0: asked}, {0: seat or [(1, 0)]})
+
+
+def fixed(since: int, epsilon: int, window: int) -> Asked:
+    return Asked(since, "fixed", epsilon, window, 0, 0)
+
+
+def test_windows_just_full() -> None:
+    """Exactly the promise is kept; one unit more is not, and the slot and the window are named."""
+    assert audit(past([ONE, 0, 0, ONE], [fixed(1, ONE, 3)])).kept
+    found = audit(past([ONE, 0, 1, ONE], [fixed(1, ONE, 3)]))
+    assert [(violation.slot, violation.people) for violation in found.violations] == [(3, 1)]
+    assert "slots 1 to 3 hold epsilon=1.000000001 where 1 was promised" in found.violations[0].what
+
+
+def test_old_versions_stay_alive() -> None:
+    """A change to something laxer does not free the old window, nor does leaving."""
+    change = [fixed(1, ONE, 3), fixed(2, 5 * ONE, 1)]
+    assert not audit(past([ONE, ONE, 0], change)).kept
+    leave = [fixed(1, ONE, 3), Asked(2, "leave", 0, 0, 0, 0)]
+    assert not audit(past([ONE, ONE, 0], leave)).kept
+
+
+def test_dynamic() -> None:
+    """Forward from the slot of asking, backward in that slot."""
+    wish = [Asked(1, "dynamic", ONE, 2, 2 * ONE, 2), Asked(2, "dynamic", 9 * ONE, 1, ONE, 2)]
+    assert audit(past([ONE, 0], wish)).kept
+    found = audit(past([ONE, 1], wish))
+    assert [violation.slot for violation in found.violations] == [2, 2]  # forward of slot 1, backward of slot 2
+
+
+def test_carried_windows_are_wider() -> None:
+    """With people carried for 3 slots, a promise over 2 slots is kept over 4."""
+    asked = [fixed(1, ONE, 2)]
+    assert audit(past([ONE, 0, 0, ONE], asked)).kept
+    assert not audit(past([ONE, 0, 0, ONE], asked, carry=3)).kept
+
+
+def test_somebody_who_is_not_charged() -> None:
+    """A requirement in force without a row in the charges is found."""
+    found = audit(past([0, 0], [fixed(1, ONE, 2)], [(1, 0), (2, -1)]))
+    assert [(violation.slot, "not charged" in violation.what) for violation in found.violations] == [(2, True)]
+
+
+def test_given_up_slots() -> None:
+    """After slots given up by a restore nothing is spent until the window has passed; before them anything allowed."""
+    spends = [ONE, 0, 0, 0, ONE]
+    history = past(spends, [fixed(1, ONE, 3)])
+    history.slots[1] = record(2, 0, "lost", forfeited=True, source=1)
+    history.slots[2] = record(3, 0, "skipped", source=1)
+    history.slots[3] = record(4, 0, "skipped", source=1)
+    assert audit(history).kept
+    history.slots[3] = record(4, 1, "published", source=4)
+    history.slots[4] = record(5, 0, "skipped", source=4)
+    found = audit(history)
+    assert [violation.slot for violation in found.violations] == [4]
+    assert "given up after a restore" in found.violations[0].what
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Town:
+    made = Town(tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "dpbd", "horizon": 8}))
+    made.people(9)
+    for slot in range(1, 8):
+        if slot == 3:
+            made.ask(
+                {"person-0": Dynamic((1, 3), (1, 2)), "person-1": None, "person-8": Fixed(3, 2), "late": Fixed(1, 3)}
+            )
+        if slot == 5:
+            made.ask({"person-1": Fixed(1, 4), "person-0": Fixed(2, 2)})
+        with made.session() as session:
+            session.release(random_rows(session, slot))
+    return made
+
+
+def look(town: Town) -> Audit:
+    return audit(read_history(town.database))
+
+
+def test_a_real_store(town: Town) -> None:
+    """Everything that was promised is listed, with people and worst windows; a page can be made of it."""
+    found = look(town)
+    assert found.kept, found.violations
+    assert found.people == 10
+    assert {line.terms.kind for line in found.lines} == {"fixed", "dynamic"}
+    promised = {(line.terms.epsilon, line.terms.window): line.people for line in found.lines}
+    assert (
+        promised[ONE, 4] == len([k for k in range(9) if LEVELS[k % 3] == Fixed(1, 4)]) + 1
+    )  # person-1 came back to it
+    page = officer_page(found, {"cells": ["<b>"], "privacy.neighbours": "add_remove"})
+    assert "Every promise was kept" in page
+    assert "&lt;b&gt;" in page
+    assert "person-" not in page
+    assert "http" not in page
+
+
+@pytest.mark.parametrize("part", ["part_1", "part_2"])
+def test_a_forged_charge(town: Town, part: str) -> None:
+    """One charge that is larger than it was is found, in its slot, with the class of people."""
+    with town.database.write() as connection:
+        kept = connection.execute(sa.select(slots).where(slots.c.slot == 4)).one()
+        larger = whole(getattr(kept, part)).copy()
+        larger[0] += 100 * ONE
+        connection.execute(slots.update().where(slots.c.slot == 4).values({part: squeeze(larger)}))
+        connection.execute(releases.update().where(releases.c.slot == 4).values(decision="lost", counts=None, source=0))
+    found = look(town)
+    assert not found.kept
+    assert any(violation.slot == 4 and violation.people > 0 for violation in found.violations)
+
+
+def test_forged_history(town: Town) -> None:
+    """Missing slots and seats, releases that do not fit and events that were kept too long are found."""
+    changes: list[tuple[Any, str]] = [
+        (seats.delete().where(seats.c.person == 2), "not charged"),
+        (waiting.insert().values(stream=1, slot=3, batch=1, events=b""), "events wait"),
+        (releases.update().where(releases.c.slot == 6).values(source=99), "last published"),
+        (releases.delete().where(releases.c.slot == 5), "no release"),
+        (slots.delete().where(slots.c.slot == 5), "slot 5 is missing"),
+    ]
+    for change, words in changes:
+        with town.database.write() as connection:
+            connection.execute(change)
+        assert any(words in violation.what for violation in look(town).violations), words
+
+
+@pytest.mark.parametrize("mechanism", ["pbd", "uniform"])
+def test_neighbouring_streams(mechanism: str) -> None:
+    """It does not refute its promise, and does refute one that it never made (wrong in one of 1,000 runs each)."""
+    trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150)
+    assert not trial.refuted
+    assert trial.window == 2
+    broken = try_mechanism(mechanism, Privacy(), 50 * ONE, 1, 150)
+    assert broken.loss.refutes(1.0)

@@ -1,0 +1,77 @@
+"""Processes to be killed: a store and a number of rounds come in; each round a child works until it is killed.
+
+Run as a process of its own, so that children start in milliseconds: everything is imported once, then forked.
+Every child writes down what it has accepted, after the store said so, in a file that only grows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import opendp.prelude  # noqa: F401  (takes long, and is wanted before the fork)
+from tests.store.scene import CELLS, Town, sorted_events, waiting_rows
+
+from wevent import Fixed
+
+PEOPLE = 20
+
+
+def work(town: Town, told: Path, number: int, ready: int) -> None:
+    """Accept events for the next slots and release slots, until somebody stops it."""
+    chance = random.Random(number)
+    with town.session() as session, told.open("a", encoding="utf-8") as file:
+        os.write(ready, b"1")
+        while True:
+            first = session.next_slot
+            events = [
+                (
+                    f"person-{chance.randrange(PEOPLE)}",
+                    (first - 1 + chance.randrange(3)) * 60_000_000 + k,
+                    chance.choice(CELLS),
+                )
+                for k in range(chance.randrange(1, 9))
+            ]
+            slots = [since // 60_000_000 + 1 for _, since, _ in events]
+            file.write(json.dumps({"tried": slots}) + "\n")
+            file.flush()
+            session.intake.accept(sorted_events(session, events))
+            file.write(json.dumps({"accepted": slots}) + "\n")
+            file.flush()
+            session.release(waiting_rows(session, first))
+
+
+def main(where: str, folder: Path, rounds: int) -> None:
+    """Start and kill children, one after the other."""
+    witness, told = folder / "witness.json", folder / "told.ndjson"
+    town = Town(where, witness)
+    town.ask({f"person-{k}": Fixed(60 + k % 3, 4) for k in range(PEOPLE)})  # so much that it often publishes
+    town.database.close()
+    chance = random.Random(7)
+    killed = 0
+    for number in range(rounds):
+        listen, ready = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                work(Town(where, witness), told, number, ready)
+            finally:
+                os._exit(3)  # only reached on an error: a child works until it is killed
+        os.close(ready)
+        if number % 4:  # one in four may be killed while it opens the stream, the others are at work
+            os.read(listen, 1)
+        os.close(listen)
+        time.sleep(chance.uniform(0, 0.2))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        killed += os.WIFSIGNALED(status)
+    print(json.dumps({"killed": killed}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

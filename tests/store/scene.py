@@ -1,0 +1,132 @@
+"""What the tests of the store share: a small configuration, people, events by chance, and a session over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from wevent.cohorts.requirement import Fixed, Requirement
+from wevent.config.model import Config
+from wevent.config.read import to_config
+from wevent.events.formats import Raw
+from wevent.events.gathering import SlotRows, gather
+from wevent.events.sorting import Door, Sorted, Sorter
+from wevent.events.timeline import show_instant
+from wevent.releases.release import Release
+from wevent.store.database import Database, open_database
+from wevent.store.requirements import Wish, keep_wishes
+from wevent.store.session import Session
+from wevent.store.streams import open_stream
+from wevent.store.witness import Witness
+
+START = 1_714_521_600_000_000
+WIDTH = 60_000_000
+CELLS = ("north", "south", "east")
+LEVELS: list[Requirement] = [Fixed(1, 4), Fixed(2, 4), Fixed(0.5, 6)]
+
+
+def settings(**parts: dict[str, Any]) -> dict[str, Any]:
+    """The tree of a small configuration, parts of it replaced."""
+    tree: dict[str, Any] = {
+        "stream": {"name": "town"},
+        "slots": {"width": "1 min", "first": show_instant(START), "closing": "operator"},
+        "cells": {"names": list(CELLS)},
+        "privacy": {"mechanism": "pbd", "horizon": 8},
+    }
+    for name, part in parts.items():
+        tree[name] = {**tree.get(name, {}), **part}
+    return tree
+
+
+def config(**parts: dict[str, Any]) -> Config:
+    """A small configuration, parts of it replaced."""
+    return to_config(settings(**parts))
+
+
+def clock() -> int:
+    """A clock that stands still, long after the tests' events."""
+    return START + 10**6 * WIDTH
+
+
+class Town:
+    """A store on the disk or on a server, and sessions over it."""
+
+    def __init__(
+        self, where: str | Path, witness: Path, chosen: Config | None = None, quick: bool = True, **more: Any
+    ) -> None:
+        self.config = chosen or config()
+        self.witness = Witness(witness)
+        self.where = where
+        self.database: Database = open_database(where, create=True, **more)
+        if self.database.embedded and quick:
+            self.database.close()
+            sa.event.listen(self.database.engine, "connect", _without_waiting)
+
+    def ask(self, wishes: dict[str, Requirement | None], begun_slot: int = 0) -> int:
+        """Keep what people ask for."""
+        stream = open_stream(self.database, self.config.stream.name, self.config.fixed(), clock)
+        return keep_wishes(
+            self.database, stream, [Wish(user, asked) for user, asked in wishes.items()], clock(), begun_slot
+        )
+
+    def people(self, many: int) -> None:
+        """Register people with levels in turn."""
+        self.ask({f"person-{k}": LEVELS[k % len(LEVELS)] for k in range(many)})
+
+    def session(self, now: Callable[[], int] = clock, **more: Any) -> Session:
+        """Open the stream."""
+        return Session(self.database, self.config, self.witness, now, **more)
+
+
+def _without_waiting(connection: Any, _: Any) -> None:
+    """Let the system write when it likes: tests end no machine, only processes."""
+    connection.execute("PRAGMA synchronous = OFF")
+
+
+def spy(target: Any, name: str, note: Callable[[Any], None]) -> None:
+    """Let a function see what a method of one argument is called with."""
+    method = getattr(target, name)
+
+    def call(given: Any) -> Any:
+        note(given)
+        return method(given)
+
+    setattr(target, name, call)
+
+
+def sorted_events(session: Session, told: Iterable[tuple[str, int, str]]) -> Sorted:
+    """Events given as user, microseconds since the first slot began, and place, sorted for a session."""
+    chosen = session.config
+    sorter = Sorter(session.timeline, session.cells, session.people, chosen.people.group is not None)
+    return sorter.sort_raw(
+        (Raw(user, START + since, (place,)) for user, since, place in told), Door(session.next_slot, clock())
+    )
+
+
+def waiting_rows(session: Session, slot: int) -> SlotRows:
+    """The rows of a slot from the events that wait in the store."""
+    policy = session.config.people.one_cell
+    portions = session.intake.portions(slot)
+    return gather(slot, portions, policy, len(session.people), len(session.cells.names))
+
+
+def random_rows(session: Session, slot: int, seed: int = 0) -> SlotRows:
+    """Rows by chance, from a seed."""
+    walk = np.random.default_rng([seed, slot])
+    cells = walk.integers(-1, len(session.cells.names), len(session.people))
+    return SlotRows(slot, cells, np.zeros(len(session.cells.names), np.int64))
+
+
+def same(one: Release, other: Release) -> bool:
+    """Whether two releases are equal in everything."""
+    parts = (one.slot, one.decision, one.threshold, one.error) == (
+        other.slot,
+        other.decision,
+        other.threshold,
+        other.error,
+    )
+    return parts and bool((one.counts == other.counts).all() and (one.standard_error == other.standard_error).all())
