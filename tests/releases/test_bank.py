@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wevent.budgets.codec import pack, unpack
-from wevent.releases.bank import Bank
+from wevent.releases.bank import Bank, laplace_patience
 
 ONE = np.ones(1)
 
 
 def bank(*models: tuple[float, float, float], cells: int = 1) -> Bank:
     walk, white, prior = (np.array(column) for column in zip(*models, strict=True))
-    return Bank(cells, walk, white, prior)
+    return Bank(cells, walk, white, prior, patience=laplace_patience(cells))
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.floats(-4, 4)), min_size=1, max_size=12))
@@ -60,8 +60,18 @@ def test_a_jump_is_followed_at_once() -> None:
         made.update(1, np.array([(slot >= 150) * 500.0]) + random.normal(0, 1, 1), ONE, ONE)
         if slot == 150:
             assert abs(made.levels()[0] - 500) < 10
-            assert made.jumps[0] > 0
+        assert (made.jumps[0] > 0) == (slot > 150)
     assert made.weight[0, 0] > 0.9
+
+
+def test_an_outlier_is_forgotten() -> None:
+    """A value that the next one does not confirm leaves no trace in the level, and does not count as a jump."""
+    random = np.random.default_rng(2)
+    made = bank((0.0001, 0.0, 100.0), (10.0, 0.0, 100.0))
+    for slot in range(200):
+        made.update(1, np.array([(slot == 150) * 500.0]) + random.normal(0, 1, 1), ONE, ONE)
+        assert (abs(made.levels()[0]) > 100) == (slot == 150)
+    assert made.jumps[0] == 0
 
 
 @given(st.floats(1, 1e9), st.floats(0.1, 1e12))

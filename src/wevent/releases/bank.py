@@ -21,6 +21,11 @@ FALSE_JUMPS = 1e-3
 """How often Laplace noise alone may look like a jump somewhere, per publication."""
 
 
+def laplace_patience(cells: int) -> float:
+    """The square of z at which Laplace noise, with probability exp(-z√2) in each cell, is a false jump that seldom."""
+    return float(np.square(np.log(cells / FALSE_JUMPS)) / 2)
+
+
 class Bank:
     """Models of one level per cell; arrays have the axes (model, cell), and none is written into once it is made.
 
@@ -30,19 +35,30 @@ class Bank:
         white: of each model, the variance of a slot's value around the level, in the same units.
         prior: of each model, the variance of the level before anything is known.
         belief: of each model, the weight before anything is known; by default all are alike.
+        patience: a value whose mean squared surprise over models, in variances, is above this is a jump.
 
     Attributes:
         level, variance: of the level, after the last update.
         ahead: its variance just before that.
         weight: of each model.
         jumps: squared error per slot that jumps would add to a value that is shown on (axes: cell).
+        doubted: the same of a jump that the next value has to confirm; 0 where there is none (axes: cell).
+        held_level, held_variance: what was known before such a jump.
 
     Guarantees:
         Weights of each cell are at least 0 and sum to 1.
         Size and work depend on cells and models, never on how many slots have passed.
     """
 
-    def __init__(self, cells: int, process: Floats, white: Floats, prior: Floats, belief: Floats | None = None) -> None:
+    def __init__(
+        self,
+        cells: int,
+        process: Floats,
+        white: Floats,
+        prior: Floats,
+        belief: Floats | None = None,
+        patience: float = np.inf,
+    ) -> None:
         models = process.size
         self._belief = np.full((models, 1), 1 / models) if belief is None else (belief / belief.sum())[:, None]
         self.process, self.white = process[:, None], white[:, None]
@@ -52,8 +68,9 @@ class Bank:
         self.score = np.zeros((models, cells))
         self.weight = np.repeat(self._belief, cells, axis=1)
         self.jumps = np.zeros(cells)
-        # Laplace noise is z standard deviations off with probability exp(-z√2), in any of the cells.
-        self._most = np.square(np.log(cells / FALSE_JUMPS)) / 2
+        self.doubted = np.zeros(cells)
+        self.held_level, self.held_variance = self.level, self.variance
+        self._patience = patience
 
     def begin(self, value: Floats, noise: Floats, most: float) -> None:
         """Where nothing is known but that no level is above `most`: the first values tell nothing about the models."""
@@ -63,14 +80,17 @@ class Bank:
 
     def update(self, gap: int, value: Floats, noise: Floats, scale: Floats) -> tuple[Floats, Floats]:
         """Take in the values of a slot `gap` slots after the last; return estimates and variances (axes: cell)."""
+        self._judge(value)
         ahead = self.variance + self.process * (scale * gap)
         there = ahead + self.white * scale  # of the value that the noise was added to
         total = there + noise
         surprise = value - self.level
         off = surprise * surprise
-        jumped = (self.weight * (off / total)).sum(axis=0) > self._most
-        self._note(jumped, (self.weight * (off - total)).sum(axis=0), gap)
+        jumped = (self.weight * (off / total)).sum(axis=0) > self._patience
         if jumped.any():  # all models begin anew there, and none is blamed [West97] §11.5
+            excess = (self.weight * (off - total)).sum(axis=0)
+            self.doubted = np.where(jumped, np.maximum(excess, 0.0) / max(gap, 1), 0.0)
+            self.held_level, self.held_variance = self.level, ahead
             ahead, there, total = (np.where(jumped, each + off, each) for each in (ahead, there, total))
         blame = np.where(jumped, 0.0, np.log(total) + off / total)
         self.score = FORGETTING * self.score - 0.5 * blame
@@ -80,10 +100,18 @@ class Bank:
         self.level, self.variance, self.ahead = self.level + gain * surprise, ahead * (1 - gain), ahead
         return self._mixed(estimate, there * (noise / total))
 
-    def _note(self, jumped: npt.NDArray[np.bool_], excess: Floats, gap: int) -> None:
-        """Keep count of what jumps add per slot to the squared error of a value that is shown on (axes: cell)."""
-        found = np.where(jumped, np.maximum(excess, 0.0), 0.0) / max(gap, 1)
-        self.jumps = self.jumps + (1 - FORGETTING) * (found - self.jumps)
+    def _judge(self, value: Floats) -> None:
+        """A jump that the next value does not confirm was noise, and what was known before it is known again."""
+        jumps = np.zeros_like(self.jumps)
+        if self.doubted.any():
+            before, after = (self.weight * self.held_level).sum(axis=0), self.levels()
+            real = np.abs(value - after) < np.abs(value - before)
+            false = (self.doubted > 0) & ~real
+            self.level = np.where(false, self.held_level, self.level)
+            self.variance = np.where(false, self.held_variance, self.variance)
+            jumps = np.where(real, self.doubted, 0.0)
+            self.doubted = np.zeros_like(self.doubted)
+        self.jumps = self.jumps + (1 - FORGETTING) * (jumps - self.jumps)
 
     def disturb(self, variance: float) -> None:
         """Let every level be less certain by this much."""
@@ -119,4 +147,4 @@ class Bank:
             setattr(self, name, state[name])
 
 
-_LEARNED = ("level", "variance", "score", "weight", "jumps")
+_LEARNED = ("level", "variance", "score", "weight", "jumps", "doubted", "held_level", "held_variance")

@@ -18,8 +18,11 @@ from wevent.releases.bank import Bank, Floats
 _SIZES = (0.0, 0.01, 0.1, 1.0)
 """Variances of a relative slope before anything is known; 1 is a cell that only strict or only lenient people visit."""
 
-_MOVES = (0.0, 1e-5, 1e-3)
+_MOVES = (0.0, 1e-5, 1e-4)
 """How much of that variance a slope moves by per slot."""
+
+_DOUBT = 1e-3
+"""Models are believed in by 1 / (variance + this): so each adds alike to the error of correcting what is only noise."""
 
 
 class Correction:
@@ -32,7 +35,7 @@ class Correction:
 
     def __init__(self, cells: int) -> None:
         size, moves = (grid.ravel() for grid in np.meshgrid(_SIZES, _MOVES))
-        self._bank = Bank(cells, size * moves, np.zeros(size.size), size)
+        self._bank = Bank(cells, size * moves, np.zeros(size.size), size, 1 / (size + _DOUBT))
         self._one = np.ones(cells)
         self._slot = 0
         self._leverage = 0.0
@@ -49,7 +52,9 @@ class Correction:
         contrast = evidence.contrast
         if contrast is None and self._slot == 0:
             return evidence, np.zeros(level.size)
-        scale = np.clip(level, 1.0, max(people, 1))
+        # A person is in a cell or not: where nearly everybody is, strict and lenient people cannot differ much.
+        inside = np.clip(level, 0.0, people)
+        scale = np.maximum(inside * (1 - inside / max(people, 1)), 1.0)
         if contrast is not None:
             gap = slot - self._slot if self._slot else 0
             self._bank.update(gap, contrast.slope / scale, contrast.variance / np.square(scale), self._one)

@@ -14,7 +14,7 @@ import numpy as np
 
 from wevent.cohorts.counting import Counts
 from wevent.decisions.estimators import Evidence
-from wevent.releases.bank import Bank, Floats
+from wevent.releases.bank import Bank, Floats, laplace_patience
 from wevent.releases.contrast import Correction
 
 WALKS = tuple(10.0**k for k in range(-5, 2))
@@ -284,4 +284,4 @@ def models() -> tuple[Floats, Floats, Floats]:
 def new_bank(cells: int) -> Bank:
     """All models, before anything is known."""
     walk, variation, belief = models()
-    return Bank(cells, walk, variation, np.full(walk.size, np.inf), belief)
+    return Bank(cells, walk, variation, np.full(walk.size, np.inf), belief, laplace_patience(cells))
