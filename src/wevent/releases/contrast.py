@@ -21,7 +21,7 @@ _SIZES = (0.0, 0.01, 0.1, 1.0)
 _MOVES = (0.0, 1e-5, 1e-4)
 """How much of that variance a slope moves by per slot."""
 
-_DOUBT = 1e-3
+_DOUBT = 0.1
 """Models are believed in by 1 / (variance + this): so each adds alike to the error of correcting what is only noise."""
 
 
