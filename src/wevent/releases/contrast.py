@@ -22,7 +22,7 @@ _MOVES = (0.0, 1e-5, 1e-4)
 """How much of that variance a slope moves by per slot."""
 
 _DOUBT = 0.1
-"""Models are believed in by 1 / (variance + this): so each adds alike to the error of correcting what is only noise."""
+"""Models are believed in by 1 / (variance + this). Less of it corrects noise less, and finds a real slope later."""
 
 
 class Correction:
