@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import pytest
 import sqlalchemy as sa
@@ -25,9 +27,14 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with server(tmp_path_factory.mktemp("postgres")) as found:
-        yield found
+def address() -> Iterator[str]:
+    """In a folder of its own: pytest clears its older ones while a server of a run beside it may still be at work."""
+    folder = Path(mkdtemp(prefix="wevent-postgres-"))
+    try:
+        with server(folder) as found:
+            yield found
+    finally:
+        rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

@@ -70,6 +70,9 @@ PARAMETERS = {
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
+OVERSPENT = 1 + 1e-9
+"""A window that holds more budgets than this is overspent: `printed` counts in doubles, which err by less."""
+
 
 def mechanism(name: str) -> str:
     """What a mechanism is called; its own name if it is somebody's own."""

@@ -163,7 +163,7 @@ def _kept(honest: Runs) -> str:
 
 
 def _overspent(printed: Runs) -> str:
-    broken = {name: worst for name, worst in fullest(printed).items() if worst > 1}
+    broken = {name: worst for name, worst in fullest(printed).items() if worst > labels.OVERSPENT}
     if not broken:
         return "Under `printed` none was overspent either."
     worst = max(broken, key=lambda name: broken[name])

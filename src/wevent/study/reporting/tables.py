@@ -71,7 +71,7 @@ def decisions_table(panels: Sequence[Panel]) -> Html:
         shares = [sum(int(row[what]) for row in rows) / slots for what in ("published", "skipped", "nullified")]
         worst = max(float(row["worst_window"]) for row in rows)
         time = 1000 * sum(float(row["seconds_per_slot"]) for row in rows) / len(rows)
-        window = tag("span", f"{worst:,.3f}", class_="alarm") if worst > 1 else f"{worst:.3f}"
+        window = tag("span", f"{worst:,.3f}", class_="alarm") if worst > labels.OVERSPENT else f"{worst:.3f}"
         cells = [*(f"{100 * share:.1f} %" for share in shares), window, labels.number(time)]
         lines.append(tag("tr", _header(name, rows[0]["private"], ()), *(tag("td", cell) for cell in cells)))
     header = tag("tr", *(tag("th", word, scope="col") for word in head))
