@@ -24,8 +24,9 @@ from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
 from wevent.decisions.change import Bar, ChangeTrigger, scale
 from wevent.decisions.clock import ClockTrigger
+from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased, Weighted
-from wevent.decisions.pooled import Pooled, PooledWithContrast
+from wevent.decisions.pooled import Pooled
 from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
 from wevent.releases.filters import StateSpace
 from wevent.releases.publisher import Mechanism, Publisher

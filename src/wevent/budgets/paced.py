@@ -54,7 +54,15 @@ class Paced(Planned):
     def due(self, now: Now) -> bool:
         """Whether the interval since the last publication is over."""
         stretch = int(self._turn * _GOLDEN % 1.0 * (self.interval // 4 + 1))
-        return now.last_slot == 0 or now.slot - now.last_slot >= self.interval + stretch
+        waited = now.slot - now.last_slot
+        if now.last_slot == 0 or waited >= now.longest_window:
+            return True
+        return waited >= self.interval + stretch and self._payable(now)
+
+    def _payable(self, now: Now) -> bool:
+        """Whether the windows leave everybody nearly what is proposed: else those who have less would hardly count."""
+        wanted, known = now.fixed_paced(self.interval), now.fixed_epsilon < UNBOUNDED
+        return bool((now.room_after(0)[known] >= wanted[known] - wanted[known] // 4).all())
 
     def plan(self, now: Now, predict: Predict) -> None:
         """After each publication, the interval of least foretold error, with what the windows will leave then."""

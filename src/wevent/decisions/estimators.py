@@ -41,16 +41,18 @@ Expect = Callable[[Floats | None, int], Crowding]
 class Contrast:
     """A private measure of how people who ask for little differ from people who ask for much.
 
+    With M for what pooled counts are in the mean and L for what they should be, it is L - γM: everybody counts as 1 less
+    γ times their pooled weight, strict people more than lenient ones, who may even count below 0.
+
     Attributes:
-        slope: noisy Σ u x / Σ u² · n for each cell, u being how far a person's weight is above the mean weight,
-            in means: by how many more people a cell would seem fuller if all weights were one mean higher (axes: cell).
-        variance: of the noise in it, the same in every cell.
-        leverage: Σ u² / n; slope times leverage is by how much pooled counts are too high.
+        counts: noisy L - γM (axes: cell).
+        variance: of the noise, the same in every cell.
+        offset: γ.
     """
 
-    slope: Floats = field(repr=False)
+    counts: Floats = field(repr=False)
     variance: float
-    leverage: float
+    offset: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,73 @@ class Evidence:
     Attributes:
         counts: noisy counts of people; whole numbers unless they were scaled (axes: cell).
         variance: expected squared error of each (axes: cell).
+        leverage: Σ u² / n, u being how far a person's weight is above the mean weight, in means; 0 if all count alike.
         contrast: measured beside them, or None.
     """
 
     counts: Counts | Floats = field(repr=False)
     variance: Floats = field(repr=False)
+    leverage: float = 0.0
     contrast: Contrast | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Several ways to measure pooled counts with a contrast; arrays of one shape.
+
+    Attributes:
+        noise: variance of the pooled counts.
+        contrast: variance of the contrast measured beside them.
+        offset: its γ.
+        leverage: as in `Evidence`.
+    """
+
+    noise: Floats
+    contrast: Floats
+    offset: Floats
+    leverage: Floats
+
+
+class Doubt(Protocol):
+    """How far pooled counts may lean towards lenient people, as far as contrasts have told."""
+
+    def error(self, ways: Ways, gap: Floats | None = None) -> tuple[Floats, Floats]:
+        """Expected squared error of corrected counts: what a filter can average out, and what it cannot.
+
+        Args:
+            ways: how they are measured.
+            gap: slots from one publication to the next; as it was lately by default.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What several offers would give (axes: offer).
+
+    Attributes:
+        noise: variance of a publication that is independent of the next one's, so that a filter can average it out.
+        lean: squared error that stays.
+    """
+
+    noise: Floats
+    lean: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """What is known before a publication: counts (axes: cell), and how far pooled ones may lean."""
+
+    counts: Floats = field(repr=False)
+    doubt: Doubt | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What could be offered every so many slots: budgets (axes: offer, row) and slots from one to the next."""
+
+    budgets: Units = field(repr=False)
+    gap: Floats
 
 
 class Estimator(Protocol):
@@ -77,16 +140,16 @@ class Estimator(Protocol):
     whole: ClassVar[bool]
     """Whether counts are always whole numbers."""
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Selection:
         """The threshold for these budgets; `public` are the counts shown last, None before any (axes: cell)."""
         ...
 
-    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
-        """`choose(…).error` of each of several offers (axes of `budgets`: offer, row; of the result: offer)."""
+    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
+        """What each of several offers would give."""
         ...
 
     def draw(
-        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
     ) -> Evidence:
         """Noisy counts at that threshold; a person loses at most the budget they offered."""
         ...
@@ -107,18 +170,18 @@ class Sampled:
     def __init__(self, expect: Expect = worst) -> None:
         self.expect = expect
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Selection:
         """The threshold of least error."""
         if self.expect is worst:
             return choose_threshold(budgets, sizes, sensitivity)
-        return choose_threshold(budgets, sizes, sensitivity, crowding=self.expect(public, int(sizes.sum())))
+        return choose_threshold(budgets, sizes, sensitivity, crowding=self.expect(counts_of(public), int(sizes.sum())))
 
-    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
         """The error of each of several offers."""
-        return one_by_one(self, budgets, sizes, sensitivity, public)
+        return one_by_one(self, offers, sizes, sensitivity, public)
 
     def draw(
-        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
     ) -> Evidence:
         """Kept people plus noise."""
         counts = sample(tally, selection, sizes, sensitivity, noise)
@@ -137,21 +200,21 @@ class Unbiased:
     assumption: ClassVar[str | None] = None
     whole: ClassVar[bool] = True
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Selection:
         """The least budget of anybody registered; 0 if there is none."""
         there = budgets[sizes > 0]
         threshold = int(there.min()) if there.size else 0
         noise = 2.0 * (sensitivity * NANO / threshold) ** 2 if threshold > 0 else math.inf
         return Selection(max(threshold, 0), 0.0, 0.0, noise, budgets, threshold)
 
-    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
         """The error of each of several offers, all at once."""
-        least = budgets[:, sizes > 0].min(axis=1, initial=MAX_EPSILON * NANO)
+        least = offers.budgets[:, sizes > 0].min(axis=1, initial=MAX_EPSILON * NANO)
         with np.errstate(divide="ignore"):
-            return np.asarray(2.0 * np.square(sensitivity * NANO / least))
+            return Foreseen(2.0 * np.square(sensitivity * NANO / least), np.zeros(least.size))
 
     def draw(
-        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
     ) -> Evidence:
         """Everybody plus noise."""
         counts = add_noise(tally.total(), selection.threshold, 0, sensitivity, noise)
@@ -177,7 +240,7 @@ class Weighted:
     def __init__(self, expect: Expect = expected) -> None:
         self.expect = expect
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Selection:
         """The threshold of least error among the positive budgets, the smallest on a tie."""
         if not budgets.any():
             return nothing(budgets)
@@ -185,7 +248,7 @@ class Weighted:
         positive = values > 0
         if not positive.any():
             return nothing(budgets)
-        crowding = self.expect(public, int(sizes.sum()))
+        crowding = self.expect(counts_of(public), int(sizes.sum()))
         below, offered = before(people), before(people * (values / NANO))
         theta = values[positive] / NANO
         squared_bias = np.square(np.maximum(below[positive] - offered[positive] / theta, 0.0))
@@ -198,12 +261,12 @@ class Weighted:
             threshold, 0.0, float(squared_bias[best]), float(noise[best]), budgets, int(values[0]), crowding
         )
 
-    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
         """The error of each of several offers."""
-        return one_by_one(self, budgets, sizes, sensitivity, public)
+        return one_by_one(self, offers, sizes, sensitivity, public)
 
     def draw(
-        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
     ) -> Evidence:
         """Weighted sums plus noise, back on the scale of people; whole numbers if everybody counts in full."""
         theta = selection.threshold
@@ -217,9 +280,15 @@ class Weighted:
         return Evidence(counts, laplace_variance(theta, bits, sensitivity) + np.maximum(bias, 0.0))
 
 
-def one_by_one(estimator: Estimator, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
-    """The error of each of several offers (axes of `budgets`: offer, row)."""
-    return np.array([estimator.choose(offer, sizes, sensitivity, public).error for offer in budgets])
+def one_by_one(estimator: Estimator, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
+    """What each of several offers would give, asked for one after the other."""
+    errors = np.array([estimator.choose(offer, sizes, sensitivity, public).error for offer in offers.budgets])
+    return Foreseen(errors, np.zeros(errors.size))
+
+
+def counts_of(public: Public | None) -> Floats | None:
+    """The counts that are known; None before the first publication."""
+    return None if public is None else public.counts
 
 
 def nothing(budgets: Units) -> Selection:

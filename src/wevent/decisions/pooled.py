@@ -2,40 +2,41 @@
 
 Everybody counts in proportion to what they offer, and the sum is scaled by registered people over registered weights.
 The noise is that of the *mean* budget instead of the least. The counts are right in the mean if what people ask
-for says nothing about where they are. A contrast between strict and lenient people, measured privately with a
-tenth of the budget, finds out by how much that is wrong (`releases.contrast` gathers what it says).
+for says nothing about where they are. A contrast between strict and lenient people can
+find out by how much that is wrong (`decisions.contrasted`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from wevent.cohorts.histogram import RowTally, Tally
-from wevent.decisions.estimators import Contrast, Evidence, Floats, Sizes, before, nothing, one_by_one
-from wevent.decisions.selection import Crowding, Selection, floor_to_steps, grades
-from wevent.decisions.weighting import (
-    add_noise,
-    laplace_variance,
-    weigh,
-    weigh_signed,
-    weight_bits,
-    weighted_sums,
+from wevent.cohorts.histogram import Tally
+from wevent.decisions.estimators import (
+    Evidence,
+    Floats,
+    Foreseen,
+    Offers,
+    Public,
+    Sizes,
+    before,
+    counts_of,
+    nothing,
+    one_by_one,
 )
+from wevent.decisions.selection import Crowding, Selection, floor_to_steps, grades
+from wevent.decisions.weighting import Weights, add_noise, laplace_variance, weigh, weight_bits, weighted_sums
 from wevent.noise import Noise
 from wevent.settings import has_numba
-from wevent.units import MAX_EPSILON, NANO, Units
+from wevent.units import NANO, Units
 
 ASSUMPTION = "what people ask for says nothing about where they are"
 
 _LENIENT = 0.1
 """At least this share of people offers the largest threshold or more, so that a few cannot outvote all."""
-
-_ALIKE = 1e-6
-"""With less leverage than this, everybody counts alike and there is nothing to contrast."""
 
 _FEW = 4096
 """Rows up to which several offers are sorted as they are."""
@@ -54,81 +55,85 @@ class Pooled:
     assumption: ClassVar[str | None] = ASSUMPTION
     whole: ClassVar[bool] = False
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Selection:
         """The cap of least error: noise, and the variance of counting some people more than others."""
-        if not budgets.any():
-            return nothing(budgets)
-        values, people, bits = grades(budgets, sizes, has_numba())
-        if not (values > 0).any():
-            return nothing(budgets)
-        n = int(people.sum())
-        crowding = Crowding(_scatter(public, n), 0.0)
-        caps = _caps(values / NANO, people, sensitivity, crowding)
-        best = int(caps.best)
-        if bits is not None:
-            budgets = floor_to_steps(budgets, bits)
-        variance, noise = float(caps.uneven[best] * n), float(caps.noise[best])
-        return Selection(int(values[best]), variance, 0.0, noise, budgets, int(values[0]), crowding)
+        return choose_cap(budgets, sizes, sensitivity, public)[0]
 
-    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
+    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
         """The error of each of several offers, all at once."""
-        there = sizes > 0
-        if budgets.shape[1] > _FEW or not there.any():
-            return one_by_one(self, budgets, sizes, sensitivity, public)
-        order = np.argsort(budgets[:, there], axis=1)
-        values = np.take_along_axis(budgets[:, there], order, axis=1)
-        crowding = Crowding(_scatter(public, int(sizes.sum())), 0.0)
-        caps = _caps(values / NANO, sizes[there][order], sensitivity, crowding)
-        return np.take_along_axis(caps.error, caps.best[:, None], axis=1)[:, 0]
+        caps = several_caps(offers.budgets, sizes, sensitivity, public)
+        if caps is None:
+            return one_by_one(self, offers, sizes, sensitivity, public)
+        return Foreseen(caps.error, np.zeros(caps.error.size))
 
     def draw(
-        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
     ) -> Evidence:
         """Weighted sums plus noise, scaled by registered people over registered weights."""
-        return _pooled(tally, selection, sizes, sensitivity, noise, public)
-
-
-class PooledWithContrast:
-    """`Pooled` with nine tenths of every budget; a tenth measures how strict and lenient people differ.
-
-    Guarantees:
-        A person loses at most nine tenths of their budget by the counts and a tenth by the contrast.
-        If anybody has no budget, no contrast is measured in that slot.
-    """
-
-    name: ClassVar[str] = "pooled with contrast"
-    assumption: ClassVar[str | None] = ASSUMPTION + ", until the contrast has found out by how much that is wrong"
-    whole: ClassVar[bool] = False
-
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Selection:
-        """As `Pooled`, from nine tenths of every budget; `Selection.budgets` are those nine tenths."""
-        return Pooled().choose(budgets * 9 // 10, sizes, sensitivity, public)
-
-    def foresee(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Floats | None) -> Floats:
-        """The error of each of several offers, all at once."""
-        return Pooled().foresee(budgets * 9 // 10, sizes, sensitivity, public)
-
-    def draw(
-        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
-    ) -> Evidence:
-        """Pooled counts, and beside them the contrast."""
-        tally, selection, sizes = _by_budget(tally, selection, sizes)  # counted once for both
-        evidence = _pooled(tally, selection, sizes, sensitivity, noise, public)
-        contrast = _contrast(tally, selection, sizes, sensitivity, noise)
-        return Evidence(evidence.counts, evidence.variance, contrast)
+        evidence, _ = pool(tally, selection, sizes, sensitivity, noise)
+        known = evidence.counts if public is None else public.counts
+        people = max(int(sizes.sum()), 1)
+        p = np.clip(known / people, 0.0, 1.0)
+        return replace(evidence, variance=evidence.variance + selection.variance * p * (1 - p))
 
 
 @dataclass(frozen=True, slots=True)
-class _Caps:
-    """For every budget as the cap: variance of the noise, Σ u² / n, both as error; and which is best."""
+class Caps:
+    """The best cap of each of several offers (axes: offer); budgets in ε.
 
+    Attributes:
+        threshold: the cap; 0 if nobody has any budget.
+        least: the least budget of anybody.
+        mean: of min(e, cap) over people.
+        noise: variance of the noise at that cap.
+        uneven: Σ u² / n, u being how far a weight is above the mean weight, in means.
+        error: noise, and what chance adds if that says nothing about where people are.
+    """
+
+    threshold: Floats
+    least: Floats
+    mean: Floats
     noise: Floats
     uneven: Floats
     error: Floats
-    best: npt.NDArray[np.int64]
+
+    @classmethod
+    def of_each(cls, caps: Sequence[Caps | None]) -> Caps:
+        """Caps of several offers, one after the other."""
+        none = np.zeros(1), np.zeros(1), np.zeros(1), np.full(1, np.inf), np.zeros(1), np.full(1, np.inf)
+        each = [none if one is None else astuple(one) for one in caps]
+        return cls(*(np.concatenate(part) for part in zip(*each, strict=True)))
 
 
-def _caps(e: Floats, people: Sizes, sensitivity: int, crowding: Crowding) -> _Caps:
+def choose_cap(budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> tuple[Selection, Caps | None]:
+    """The cap of least error, as a selection and as a list of one; None if nobody has any budget."""
+    if not budgets.any():
+        return nothing(budgets), None
+    values, people, bits = grades(budgets, sizes, has_numba())
+    if not (values > 0).any():
+        return nothing(budgets), None
+    n = int(people.sum())
+    crowding = Crowding(_scatter(public, n), 0.0)
+    caps = _best_caps((values / NANO)[None], people[None], sensitivity, crowding)
+    if bits is not None:
+        budgets = floor_to_steps(budgets, bits)
+    threshold = round(float(caps.threshold[0]) * NANO)
+    variance, noise = float(caps.uneven[0] * n), float(caps.noise[0])
+    return Selection(threshold, variance, 0.0, noise, budgets, int(values[0]), crowding), caps
+
+
+def several_caps(budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Caps | None:
+    """The best caps of several offers, all at once; None if there are too many rows for that."""
+    there = sizes > 0
+    if budgets.shape[1] > _FEW or not there.any():
+        return None
+    order = np.argsort(budgets[:, there], axis=1)
+    values = np.take_along_axis(budgets[:, there], order, axis=1)
+    crowding = Crowding(_scatter(public, int(sizes.sum())), 0.0)
+    return _best_caps(values / NANO, sizes[there][order], sensitivity, crowding)
+
+
+def _best_caps(e: Floats, people: Sizes, sensitivity: int, crowding: Crowding) -> Caps:
     """All caps at once; budgets ascend along the last axis, equal ones do no harm."""
     n = people.sum(axis=-1, keepdims=True).astype(np.float64)
     at_least = n - before(people)  # people who offer this much or more
@@ -141,60 +146,34 @@ def _caps(e: Floats, people: Sizes, sensitivity: int, crowding: Crowding) -> _Ca
         error = np.where(e > 0, noise + uneven * n * crowding.variance, np.inf)
     # Where hardly anybody has any budget, the lowest cap there is.
     open_to = (at_least >= _LENIENT * n) | (np.cumsum(e > 0, axis=-1) == 1)
-    return _Caps(noise, uneven, error, np.argmin(np.where(open_to, error, np.inf), axis=-1))
+    best = np.argmin(np.where(open_to, error, np.inf), axis=-1)[:, None]
+    caps, sums, noise, uneven, error = (
+        np.take_along_axis(x, best, axis=1)[:, 0] for x in (e, sums, noise, uneven, error)
+    )
+    return Caps(caps, e[:, 0], sums / n[:, 0], noise, uneven, error)
 
 
-def _scatter(public: Floats | None, people: int) -> float:
+def _scatter(public: Public | None, people: int) -> float:
     """Mean over cells of p(1-p), p being the probability that a person is there; at most 1/4."""
-    if public is None:
+    counts = counts_of(public)
+    if counts is None:
         return 0.25
-    p = np.minimum(np.maximum(public, 0.0) / max(people, 1), 1.0)
+    p = np.minimum(np.maximum(counts, 0.0) / max(people, 1), 1.0)
     return float((p * (1 - p)).mean())
 
 
-def _by_budget(tally: Tally, selection: Selection, sizes: Sizes) -> tuple[Tally, Selection, Sizes]:
-    """The same people in one row for each different budget."""
-    there = sizes > 0
-    budgets, which = np.unique(selection.budgets[there], return_inverse=True)
-    group = np.full(sizes.size, -1, np.int64)
-    group[there] = which
-    people = np.zeros(budgets.size, np.int64)
-    np.add.at(people, which, sizes[there])
-    return RowTally(tally.by_group(group, budgets.size)), replace(selection, budgets=budgets), people
-
-
-def _pooled(
-    tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Floats | None
-) -> Evidence:
+def pool(tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise) -> tuple[Evidence, Floats]:
+    """Weighted sums plus noise, scaled; and how far each row's weight is above the mean weight, in means."""
     theta, people = selection.threshold, int(sizes.sum())
     bits = weight_bits(people * sensitivity)
     weights = weigh(selection.budgets, theta, bits)
     noisy = add_noise(weighted_sums(tally, weights, sizes), theta, bits, sensitivity, noise)
     scale = people / weights.total(sizes)
     counts = np.ldexp(noisy.astype(np.float64), -bits) * scale
-    p = np.clip((counts if public is None else public) / people, 0.0, 1.0)
-    variance = laplace_variance(theta, bits, sensitivity) * scale**2 + selection.variance * p * (1 - p)
-    return Evidence(counts, variance)
+    variance = np.full(counts.size, laplace_variance(theta, bits, sensitivity) * scale**2)
+    above = _above(weights, scale, sizes)
+    return Evidence(counts, variance, float(np.dot(above * above, sizes)) / people), above
 
 
-def _contrast(tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise) -> Contrast | None:
-    """Σ u x with noise, within a ninth of what the counts cost; None if all count alike or somebody has no budget."""
-    people, there = int(sizes.sum()), sizes > 0
-    bits = weight_bits(people * sensitivity)
-    weights = weigh(selection.budgets, selection.threshold, bits)
-    budgets = selection.budgets // 9  # nine tenths are at most 9/10, so a ninth of them is at most the tenth left
-    u = np.where(there, np.ldexp(weights.whole.astype(np.float64), -bits) * people / weights.total(sizes) - 1.0, 0.0)
-    largest, leverage = float(np.abs(u).max()), float(np.dot(u * u, sizes)) / people
-    moved = there & (u != 0)
-    if leverage < _ALIKE or not moved.any():
-        return None
-    factors = u / largest
-    allowed = np.floor(budgets[moved] / np.abs(factors[moved]))
-    theta = int(min(allowed.min(), MAX_EPSILON * NANO))
-    if theta < 1:
-        return None
-    signed = weigh_signed(factors, budgets, theta, bits)
-    noisy = add_noise(weighted_sums(tally, signed, sizes), theta, bits, sensitivity, noise)
-    scale = largest / leverage  # Σ u x over Σ u², times n
-    slope = np.ldexp(noisy.astype(np.float64), -bits) * scale
-    return Contrast(slope, laplace_variance(theta, bits, sensitivity) * scale**2, leverage)
+def _above(weights: Weights, scale: float, sizes: Sizes) -> Floats:
+    return np.where(sizes > 0, np.ldexp(weights.whole.astype(np.float64), -weights.bits) * scale - 1.0, 0.0)

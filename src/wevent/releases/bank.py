@@ -1,8 +1,7 @@
-"""A bank of local levels: noisy values with known variance come in, levels weighted by likelihood go out.
+"""A bank of models: noisy values with known variance come in, levels weighted by likelihood go out.
 
-In each cell a level wanders by a random walk and the value of a slot varies around it; how fast and how far is not
-known, so several models run side by side, and each counts by how well it foretold what was published
-([Magill65], [West97] ch. 12). Public numbers only: nothing here costs budget.
+How fast and how far the count of a cell moves is not known, so several models run side by side, and each counts by how
+well it foretold what was published ([Magill65], [West97] ch. 12). Public numbers only: nothing here costs budget.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from wevent.releases.models import Floats, Models
 
 FORGETTING = 0.99
 """Per publication: what was foretold a hundred publications ago counts about a third."""
@@ -31,105 +29,95 @@ class Bank:
 
     Args:
         cells: how many.
-        process: of each model, the variance of the walk per slot, in units of a cell's `scale`.
-        white: of each model, the variance of a slot's value around the level, in the same units.
-        prior: of each model, the variance of the level before anything is known.
-        belief: of each model, the weight before anything is known; by default all are alike.
+        models: how each moves.
         patience: a value whose mean squared surprise over models, in variances, is above this is a jump.
 
     Attributes:
-        level, variance: of the level, after the last update.
-        ahead: its variance just before that.
+        state: what each model knows after the last update (`releases.models`).
+        ahead: what it knew just before that.
         weight: of each model.
-        jumps: squared error per slot that jumps would add to a value that is shown on (axes: cell).
-        doubted: the same of a jump that the next value has to confirm; 0 where there is none (axes: cell).
-        held_level, held_variance: what was known before such a jump.
+        doubted: squared size per slot of a jump that the next value has to confirm; 0 where there is none (axes: cell).
+        held: what was known before such a jump.
 
     Guarantees:
         Weights of each cell are at least 0 and sum to 1.
         Size and work depend on cells and models, never on how many slots have passed.
     """
 
-    def __init__(
-        self,
-        cells: int,
-        process: Floats,
-        white: Floats,
-        prior: Floats,
-        belief: Floats | None = None,
-        patience: float = np.inf,
-    ) -> None:
-        models = process.size
-        self._belief = np.full((models, 1), 1 / models) if belief is None else (belief / belief.sum())[:, None]
-        self.process, self.white = process[:, None], white[:, None]
-        self.level = np.zeros((models, cells))
-        self.variance = np.repeat(prior[:, None], cells, axis=1).astype(np.float64)
-        self.ahead = self.variance
-        self.score = np.zeros((models, cells))
-        self.weight = np.repeat(self._belief, cells, axis=1)
-        self.jumps = np.zeros(cells)
+    def __init__(self, cells: int, models: Models, patience: float = np.inf) -> None:
+        self.models = models
+        self.state = np.zeros((5, models.size, cells))
+        self.state[2] = np.inf
+        self.ahead = self.held = self.state
+        self.score = np.zeros((models.size, cells))
+        self.weight = np.repeat(models.belief, cells, axis=1)
         self.doubted = np.zeros(cells)
-        self.held_level, self.held_variance = self.level, self.variance
+        self._jumped = np.zeros(cells)
+        self._seen = 0.0
         self._patience = patience
+
+    @property
+    def jumps(self) -> Floats:
+        """Squared error per slot that jumps would add to a value that is shown on (axes: cell)."""
+        return self._jumped / max(self._seen, _FEW)
 
     def begin(self, value: Floats, noise: Floats, most: float) -> None:
         """Where nothing is known but that no level is above `most`: the first values tell nothing about the models."""
-        trust = 1 / (1 + noise / (most * most))
-        self.level = np.broadcast_to(trust * value, self.level.shape).copy()
-        self.variance = np.broadcast_to(trust * noise, self.variance.shape).copy()
+        self.state = self.ahead = self.models.begin(value, noise, most)
 
     def update(self, gap: int, value: Floats, noise: Floats, scale: Floats) -> tuple[Floats, Floats]:
         """Take in the values of a slot `gap` slots after the last; return estimates and variances (axes: cell)."""
-        self._judge(value)
-        ahead = self.variance + self.process * (scale * gap)
-        there = ahead + self.white * scale  # of the value that the noise was added to
+        self._judge(value, gap)
+        ahead = self.models.ahead(self.state, gap, scale)
+        mean, there = self.models.shown(ahead)
+        there = there + self.models.white * scale  # of the value that the noise was added to
         total = there + noise
-        surprise = value - self.level
+        surprise = value - mean
         off = surprise * surprise
         jumped = (self.weight * (off / total)).sum(axis=0) > self._patience
         if jumped.any():  # all models begin anew there, and none is blamed [West97] §11.5
             excess = (self.weight * (off - total)).sum(axis=0)
-            self.doubted = np.where(jumped, np.maximum(excess, 0.0) / max(gap, 1), 0.0)
-            self.held_level, self.held_variance = self.level, ahead
-            ahead, there, total = (np.where(jumped, each + off, each) for each in (ahead, there, total))
+            self.doubted = np.where(jumped, np.maximum(excess, 0.0), 0.0)
+            self.held = ahead.copy()
+            more = np.where(jumped, off, 0.0)
+            ahead[2] += more
+            there, total = there + more, total + more
         blame = np.where(jumped, 0.0, np.log(total) + off / total)
         self.score = FORGETTING * self.score - 0.5 * blame
         self._weigh()
-        gain = ahead / total
-        estimate = self.level + (there / total) * surprise
-        self.level, self.variance, self.ahead = self.level + gain * surprise, ahead * (1 - gain), ahead
-        return self._mixed(estimate, there * (noise / total))
+        self.state, self.ahead = self.models.learn(ahead, surprise, total), ahead
+        return self._mixed(mean + (there / total) * surprise, there * (noise / total))
 
-    def _judge(self, value: Floats) -> None:
+    def _judge(self, value: Floats, gap: int) -> None:
         """A jump that the next value does not confirm was noise, and what was known before it is known again."""
-        jumps = np.zeros_like(self.jumps)
+        jumps = np.zeros_like(self._jumped)
         if self.doubted.any():
-            before, after = (self.weight * self.held_level).sum(axis=0), self.levels()
+            before, after = (self.weight * self.held[0]).sum(axis=0), self.levels()
             real = np.abs(value - after) < np.abs(value - before)
             false = (self.doubted > 0) & ~real
-            self.level = np.where(false, self.held_level, self.level)
-            self.variance = np.where(false, self.held_variance, self.variance)
+            self.state = np.where(false, self.held, self.state)
             jumps = np.where(real, self.doubted, 0.0)
             self.doubted = np.zeros_like(self.doubted)
-        self.jumps = self.jumps + (1 - FORGETTING) * (jumps - self.jumps)
+        keep = FORGETTING
+        self._jumped, self._seen = keep * self._jumped + jumps, keep * self._seen + gap
 
     def disturb(self, variance: float) -> None:
         """Let every level be less certain by this much."""
-        self.variance = self.variance + variance
+        self.state = self.state.copy()
+        self.state[2] += variance
 
-    def now(self, scale: Floats) -> tuple[Floats, Floats, Floats]:
-        """Without news: the value, its variance, and by how much that grows per slot (axes: cell)."""
-        mean, variance = self._mixed(self.level, self.variance + self.white * scale)
-        return mean, variance, (self.weight * self.process).sum(axis=0) * scale
+    def later(self, scale: Floats) -> Later:
+        """What is known of the slots to come without news."""
+        return Later(self.models, self.state, self.weight, scale)
 
     def levels(self) -> Floats:
         """The level of each cell."""
-        return (self.weight * self.level).sum(axis=0)
+        return (self.weight * self.models.shown(self.state)[0]).sum(axis=0)
 
     def _weigh(self) -> None:
         """Weights by likelihood; how often a model fits in other cells is what is expected of it in this one."""
-        models, cells = self.score.shape
-        often = (self.weight.sum(axis=1, keepdims=True) + models * self._belief) / (cells + models)
+        cells = self.score.shape[1]
+        often = (self.weight.sum(axis=1, keepdims=True) + _BELIEF * self.models.belief) / (cells + _BELIEF)
         weight = often * np.exp(self.score - self.score.max(axis=0))
         self.weight = weight / weight.sum(axis=0)
 
@@ -137,14 +125,54 @@ class Bank:
         middle = (self.weight * mean).sum(axis=0)
         return middle, (self.weight * (variance + np.square(mean - middle))).sum(axis=0)
 
-    def state(self) -> dict[str, Any]:
+    def kept(self) -> dict[str, Any]:
         """Everything that was learned, as arrays."""
-        return {name: getattr(self, name) for name in _LEARNED}
+        learned = {"state": self.state, "held": self.held, "score": self.score, "weight": self.weight}
+        return learned | {"doubted": self.doubted, "jumped": self._jumped, "seen": np.array([self._seen])}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, kept: dict[str, Any]) -> None:
         """Go on with what was learned before."""
-        for name in _LEARNED:
-            setattr(self, name, state[name])
+        self.state, self.held, self.score, self.weight = (kept[name] for name in ("state", "held", "score", "weight"))
+        self.doubted, self._jumped, self._seen = kept["doubted"], kept["jumped"], float(kept["seen"][0])
 
 
-_LEARNED = ("level", "variance", "score", "weight", "jumps", "doubted", "held_level", "held_variance")
+class Later:
+    """Values of the slots after a publication: mean and variance as sums of a few functions of the time that passed.
+
+    Each model's mean and mean square are sums of powers of i and of its memory; weighted sums over models have the
+    same form, so that a slot costs the same however many models there are.
+    """
+
+    def __init__(self, models: Models, state: Floats, weight: Floats, scale: Floats) -> None:
+        self._memories = np.unique(models.memory[models.swing > 0])
+        middle = (weight * models.shown(state)[0]).sum(axis=0)
+        level, second = state[0] - middle, state[1]  # around the middle, so that no digits are lost
+        _, _, of_level, both, of_second = state
+        glide, turn, walk = weight * models.glides, models.slope * scale, models.walk * scale
+        mean = [middle + (weight * level).sum(axis=0), (glide * second).sum(axis=0)]
+        square = [
+            (weight * (level * level + of_level + (models.white + models.swing) * scale)).sum(axis=0),
+            (weight * walk + 2 * glide * (both + level * second)).sum(axis=0),
+            (glide * (of_second + second * second)).sum(axis=0),
+            (glide * turn / 3).sum(axis=0),
+        ]
+        for memory in self._memories:
+            swing = weight * ((models.swing > 0) & (models.memory == memory))
+            mean.append((swing * second).sum(axis=0))
+            square.append((2 * swing * (both + level * second)).sum(axis=0))
+            square.append((swing * (of_second + second * second - models.swing * scale)).sum(axis=0))
+        self._mean, self._square, self._middle = np.stack(mean), np.stack(square), middle
+
+    def at(self, i: int) -> tuple[Floats, Floats]:
+        """Mean and variance `i` slots later (axes: cell)."""
+        left = self._memories**i
+        mean = np.concatenate([[1.0, i], left]) @ self._mean
+        square = np.concatenate([[1.0, i, i * i, i**3], np.stack([left, left * left], axis=1).ravel()]) @ self._square
+        return mean, np.maximum(square - np.square(mean - self._middle), 0.0)
+
+
+_FEW = 300.0
+"""Slots that must have been seen before jumps can be called frequent."""
+
+_BELIEF = 56.0
+"""What is believed beforehand of how often a model fits counts as much as so many cells."""

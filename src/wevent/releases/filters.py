@@ -13,15 +13,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from wevent.cohorts.counting import Counts
-from wevent.decisions.estimators import Evidence
-from wevent.releases.bank import Bank, Floats, laplace_patience
+from wevent.decisions.estimators import Evidence, Public
+from wevent.releases.bank import Bank, Later, laplace_patience
 from wevent.releases.contrast import Correction
-
-WALKS = tuple(10.0**k for k in range(-5, 2))
-"""Variances of a level's walk per slot, as multiples of the level; what moves faster is a jump or a variation."""
-
-VARIATIONS = (0.0, *(10.0 ** (k / 2) for k in range(-3, 4)))
-"""Variances of a slot around the level, as multiples of it: 1 is what people who come independently would give."""
+from wevent.releases.models import Floats, all_models
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +41,7 @@ class View(Protocol):
         ...
 
     @property
-    def public(self) -> Floats | None:
+    def public(self) -> Public | None:
         """What is known of the counts, for choosing thresholds; None before the first publication (axes: cell)."""
         ...
 
@@ -101,9 +96,11 @@ class Unfiltered:
         return np.rint(self._shown.counts).astype(np.int64)
 
     @property
-    def public(self) -> Floats | None:
+    def public(self) -> Public | None:
         """The last published counts."""
-        return self._shown.counts.astype(np.float64) if self._any else None
+        if not self._any:
+            return None
+        return Public(self._shown.counts.astype(np.float64), self._correction.doubt())
 
     def publish(self, slot: int, evidence: Evidence, people: int) -> Shown:
         """The evidence itself, corrected if a contrast was measured."""
@@ -165,7 +162,7 @@ class StateSpace:
         self._lean = np.zeros(cells)  # variance of the correction
         self._slot = 0
         self._people = 0
-        self._ahead: tuple[Floats, Floats, Floats] | None = None
+        self._later: Later | None = None
 
     @property
     def reference(self) -> Counts:
@@ -173,9 +170,11 @@ class StateSpace:
         return self._reference
 
     @property
-    def public(self) -> Floats | None:
+    def public(self) -> Public | None:
         """The level of each cell, at least one person."""
-        return self._scale(self._people) if self._slot else None
+        if not self._slot:
+            return None
+        return Public(self._scale(self._people), self._correction.doubt())
 
     def publish(self, slot: int, evidence: Evidence, people: int) -> Shown:
         """Let the models foretell the evidence, then learn from it."""
@@ -187,8 +186,8 @@ class StateSpace:
             counts, variance = self._bank.update(slot - self._slot, values, evidence.variance, scale)
         else:
             self._bank.begin(values, evidence.variance, max(people, 1))
-            counts, variance = self._bank.level[0], self._bank.variance[0]
-        self._slot, self._people, self._ahead = slot, people, None
+            counts, variance = (each[0].copy() for each in self._bank.models.shown(self._bank.state))
+        self._slot, self._people, self._later = slot, people, None
         shown = self._show(counts, variance, evidence)
         self._reference = np.rint(shown.counts).astype(np.int64)
         return shown
@@ -202,19 +201,16 @@ class StateSpace:
         """The level of each cell, with an error that grows from slot to slot."""
         if not self._slot:
             return _frozen(np.zeros(self._lean.size), np.full(self._lean.size, np.inf))
-        if self._ahead is None:
-            self._ahead = self._bank.now(self._scale(self._people))
-        level, variance, growth = self._ahead
-        return self._show(level, variance + growth * (slot - self._slot))
+        if self._later is None:
+            self._later = self._bank.later(self._scale(self._people))
+        return self._show(*self._later.at(slot - self._slot))
 
     def keep(self, counts: Counts | Floats, standard_error: Floats) -> None:
         """Counts alone are not all there is to know: a filter goes on from its own `state`."""
 
     def outlook(self, intervals: Floats, noise: Floats, people: int) -> Floats | None:
-        """The mean over a cycle of k slots, cells and models, once the filter has settled.
+        """The mean over a cycle of k slots, cells and models, once the filter has settled, and what jumps add.
 
-        Just before a publication the level has variance P = (kq + √(k²q² + 4kq(R+f)))/2, just after it
-        P' = P - kq; the published slot is off by (P+f)R/(P+f+R), the i-th one after it by P' + iq + f.
         Before anything is published models far apart are all there is: then the mean is that of logarithms.
         """
         weight = self._bank.weight
@@ -224,12 +220,7 @@ class StateSpace:
         some = weight + 1e-9 / weight.size
         typical = (some * scale).sum(axis=1, keepdims=True) / some.sum(axis=1, keepdims=True)
         payable = np.isfinite(noise)
-        k, R = intervals[None, :], np.where(payable, noise, 1.0)[None, :]
-        q, f = self._bank.process * typical, self._bank.white * typical
-        P = (k * q + np.sqrt(np.square(k * q) + 4 * k * q * (R + f))) / 2
-        after = k * q * (R + f) / P
-        fresh = (P + f) * (R / (P + f + R))
-        error = (fresh + (k - 1) * (after + f) + q * k * (k - 1) / 2) / k
+        error = self._bank.models.outlook(intervals, np.where(payable, noise, 1.0), typical)
         if not self._slot:
             return np.where(payable, np.exp((often * np.log(error)).sum(axis=0)), np.inf)
         jumps = float(self._bank.jumps.mean()) * (intervals - 1) / 2
@@ -244,7 +235,7 @@ class StateSpace:
     def state(self) -> dict[str, Any]:
         """What the models learned, and when."""
         return {
-            "bank": self._bank.state(),
+            "bank": self._bank.kept(),
             "correction": self._correction.state(),
             "reference": self._reference,
             "lean": self._lean,
@@ -257,7 +248,7 @@ class StateSpace:
         self._bank.restore(state["bank"])
         self._correction.restore(state["correction"])
         self._reference, self._lean = state["reference"].copy(), state["lean"].copy()
-        self._slot, self._people, self._ahead = state["slot"], state["people"], None
+        self._slot, self._people, self._later = state["slot"], state["people"], None
 
     def _scale(self, people: int) -> Floats:
         return np.clip(self._bank.levels(), 1.0, max(people, 1))
@@ -271,17 +262,6 @@ def _frozen(counts: Counts | Floats, standard_error: Floats, evidence: Evidence 
     return Shown(counts, standard_error, evidence)
 
 
-def models() -> tuple[Floats, Floats, Floats]:
-    """Walk, variation and belief of every model of `StateSpace` (axes: model).
-
-    The error at the best pace grows like κ^(2/3). Believing in κ^(-1/3) goes half of the way to models that count alike
-    in it, so that where noise hides everything no budget is lost with chasing what is hardly ever there.
-    """
-    walk, variation = (grid.ravel() for grid in np.meshgrid(WALKS, VARIATIONS))
-    return walk, variation, walk ** (-1 / 3)
-
-
 def new_bank(cells: int) -> Bank:
     """All models, before anything is known."""
-    walk, variation, belief = models()
-    return Bank(cells, walk, variation, np.full(walk.size, np.inf), belief, laplace_patience(cells))
+    return Bank(cells, all_models(), laplace_patience(cells))

@@ -22,7 +22,7 @@ from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.decisions.change import Trigger
-from wevent.decisions.estimators import Estimator, Sampled
+from wevent.decisions.estimators import Estimator, Offers, Sampled
 from wevent.decisions.selection import Selection
 from wevent.decisions.watch import WatchTrigger
 from wevent.errors import EmptyRegister, InvalidSetting, SeededNoiseRefused, SlotOutOfOrder
@@ -199,8 +199,10 @@ class Publisher:
     def _foretell(self, intervals: npt.NDArray[np.int64], budgets: Units) -> npt.NDArray[np.float64] | None:
         """Expected squared error of publishing at such intervals with such budgets (axes: interval, row)."""
         sizes, s, view = self.ledger.all_sizes, self.privacy.sensitivity, self.view
-        noise = self.mechanism.estimator.foresee(budgets, sizes, s, view.public)
-        return view.outlook(intervals.astype(np.float64), noise, self._most)
+        gap = intervals.astype(np.float64)
+        seen = self.mechanism.estimator.foresee(Offers(budgets, gap), sizes, s, view.public)
+        errors = view.outlook(gap, seen.noise, self._most)
+        return None if errors is None else errors + seen.lean
 
     @property
     def _most(self) -> int:
