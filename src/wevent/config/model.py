@@ -165,7 +165,9 @@ class PrivacyPart(_Part):
     @model_validator(mode="after")
     def _chosen(self) -> PrivacyPart:
         if self.estimator is not None and self.mechanism != "auto":
-            raise ValueError(f"estimator goes with mechanism = 'auto'; {self.mechanism} has one of its own, leave it out")
+            raise ValueError(
+                f"estimator goes with mechanism = 'auto'; {self.mechanism} has one of its own, leave it out"
+            )
         return self
 
     @property

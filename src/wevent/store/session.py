@@ -1,8 +1,8 @@
 """A stream at work: a configuration and a store come in; slots go through, release after release.
 
 Opening brings the publisher to where the store left it: the last kept state, what was learned until now, then every
-slot since that state once more, without drawing anything. Slots that were charged and not released are lost; slots that an older copy of the store
-cannot know are given up (SPEC §8).
+slot since that state once more, without drawing anything. Slots that were charged and not released are lost; slots that
+an older copy of the store cannot know are given up (SPEC §8).
 """
 
 from __future__ import annotations
