@@ -208,9 +208,9 @@ def test_whole_counts_stay_whole(tmp_path: Path) -> None:
         assert not connection.execute(sa.select(learned)).all()
 
 
-def old(path: Path) -> None:
+def old(where: str | Path) -> None:
     """Make a store one of the first schema, which has neither of the two tables."""
-    database = open_database(path)
+    database = open_database(where)
     with database.write() as connection:
         for table in ("shown", "learned"):
             connection.exec_driver_sql(f"DROP TABLE {table}")
