@@ -1,8 +1,8 @@
 """The command `wevent smooth`: raw releases come in, a CSV of smoothed counts for every slot goes out.
 
 They come from a store, or from a CSV such as `wevent releases --format csv` writes. Its columns are found by name:
-`slot`, `cell`, `raw` and `raw_standard_error`; others are ignored. A line whose `raw` is empty belongs to a slot without
-a publication.
+`slot`, `cell`, `raw` and `raw_standard_error`; others are ignored. A line whose `raw` is empty belongs to a slot
+without a publication.
 """
 
 from __future__ import annotations
