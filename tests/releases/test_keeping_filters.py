@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wevent import Mechanism, Publisher, Register, Slot, auto
-from wevent.budgets.codec import pack
+from wevent.budgets.codec import pack, unpack
 from wevent.budgets.paced import Watched
 from wevent.decisions.estimators import Unbiased
 from wevent.decisions.watch import WatchTrigger
@@ -96,3 +96,12 @@ def test_learned_parts(name: str) -> None:
     for damaged, error in ((b"x", CorruptState), (pack({}), StoreVersion)):
         with pytest.raises(error):
             take_learned(second, {"view": damaged})
+
+
+def test_another_version() -> None:
+    """A whole publisher whose filter learned in another way is refused by name."""
+    publisher = auto(REGISTER, 4)
+    tree = unpack(to_bytes(publisher))
+    tree["more"]["view"] = {"levels": np.zeros(4)}
+    with pytest.raises(StoreVersion, match="another version"):
+        restore(publisher, pack(tree))

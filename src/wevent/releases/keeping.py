@@ -42,6 +42,7 @@ def restore(publisher: Publisher, data: bytes) -> None:
     Guarantees:
         From here on both give the same offers for the same slots, joins, leaves and changes.
         A slot that was charged and not settled is lost.
+        What another version of a filter or schedule learned raises `StoreVersion`.
     """
     state: dict[str, Any] = unpack(data)
     if "members" not in state:
@@ -56,7 +57,7 @@ def restore(publisher: Publisher, data: bytes) -> None:
     ledger.fast = publisher.ledger.fast
     publisher.take(ledger, seating_from_state(state["members"], ledger, dynamic=dynamic))
     publisher.keep_last(state["counts"], state["standard_error"])
-    publisher.take_more(state["more"])
+    _take(publisher, state["more"])
 
 
 def replay(publisher: Publisher, offer: Offer, release: Release) -> None:
@@ -108,14 +109,7 @@ def take_learned(publisher: Publisher, parts: Mapping[str, bytes]) -> None:
     """
     if not parts:
         return
-    state = {**publisher.more_state(), **{name: unpack(data) for name, data in parts.items()}}
-    try:
-        publisher.take_more(state)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-        raise StoreVersion(
-            f"what {publisher.mechanism.name} learned was kept by another version of this program; use that version, "
-            "or begin a new stream"
-        ) from None
+    _take(publisher, {**publisher.more_state(), **{name: unpack(data) for name, data in parts.items()}})
 
 
 def forfeit(publisher: Publisher) -> Release:
@@ -132,3 +126,13 @@ def forfeit(publisher: Publisher) -> Release:
     slot = publisher.ledger.slot
     publisher.ledger.forfeit()
     return publisher.repeat(slot)
+
+
+def _take(publisher: Publisher, state: dict[str, Any]) -> None:
+    try:
+        publisher.take_more(state)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise StoreVersion(
+            f"what {publisher.mechanism.name} learned was kept by another version of this program; use that version, "
+            "or begin a new stream"
+        ) from None
