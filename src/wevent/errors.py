@@ -143,7 +143,7 @@ class StoreFull(StoreError):
 
 
 class StoreVersion(StoreError):
-    """A newer program wrote this store."""
+    """A newer program wrote this store, or another version of this one taught its filter."""
 
 
 class StreamUnknown(StoreError):

@@ -56,9 +56,14 @@ def work(town: Town, told: Path, number: int, ready: int) -> None:
             session.release(waiting_rows(session, first))
 
 
-def work_like_the_twin(town: Town, ready: int) -> None:
-    """Release slots whose rows and noise depend on their number alone, until somebody stops it."""
+def work_like_the_twin(town: Town, number: int, ready: int) -> None:
+    """Release slots whose rows and noise depend on their number alone, until somebody stops it.
+
+    Every other child is ready only after its first slot, so that however slow the machine is some slots are released.
+    """
     with with_noise(town.session()) as session:
+        if number % 2:
+            session.release(random_rows(session, session.next_slot))
         os.write(ready, b"1")
         while True:
             session.release(random_rows(session, session.next_slot))
@@ -78,7 +83,7 @@ def main(where: str, folder: Path, rounds: int, mechanism: str) -> None:
         if child == 0:
             try:
                 if mechanism == "auto":
-                    work_like_the_twin(Town(where, witness, chosen), ready)
+                    work_like_the_twin(Town(where, witness, chosen), number, ready)
                 else:
                     work(Town(where, witness, chosen), told, number, ready)
             finally:

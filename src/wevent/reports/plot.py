@@ -81,7 +81,7 @@ def _decisions(axes: Any, releases: Sequence[PublicRelease]) -> None:
         chosen = [release.slot for release in releases if release.decision == kind]
         axes.scatter(chosen, [0] * len(chosen), marker="|", s=120, color=colour, label=kind)
     axes.set(yticks=[], ylabel="decision")
-    axes.legend(loc="upper left", ncols=4, fontsize="x-small", frameon=False, bbox_to_anchor=(0, -0.05))
+    axes.legend(loc="lower left", ncols=4, fontsize="x-small", frameon=False, bbox_to_anchor=(0, 0.95))
 
 
 def _spends(axes: Any, charges: Sequence[SlotRecord]) -> None:
