@@ -25,7 +25,7 @@
     └── StoreError                  the store cannot do what it should
         ├── StoreUnavailable        locked, not there, or the connection is lost
         ├── StoreFull               no room left on the disk
-        ├── StoreVersion            written by a newer program
+        ├── StoreVersion            written by a newer program, or a filter taught by another
         ├── StreamUnknown           no stream of this name in the store
         ├── StreamBusy              another process publishes this stream
         ├── StreamTaken             another process, or another copy of the store, went on with this stream
@@ -143,7 +143,7 @@ class StoreFull(StoreError):
 
 
 class StoreVersion(StoreError):
-    """A newer program wrote this store."""
+    """A newer program wrote this store, or another version of this one taught its filter."""
 
 
 class StreamUnknown(StoreError):

@@ -17,6 +17,7 @@ import pytest
 
 from wevent.cli import tour
 from wevent.cli.main import main
+from wevent.releases.release import NORMAL_95
 
 SECRET = "secret-person-4711"  # noqa: S105
 PLACE = "secret-place-0815"
@@ -27,6 +28,19 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A published simulated city."""
     folder = tmp_path_factory.mktemp("city")
     assert main(["demo", "--folder", str(folder), "--people", "60", "--slots", "6"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole_city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same without a filter."""
+    folder = tmp_path_factory.mktemp("whole")
+    tour.write_city(folder, 60, 6, 1)
+    text = (folder / "wevent.toml").read_text()
+    (folder / "wevent.toml").write_text(text.replace('"auto"', '"uniform"'))
+    start = ["publish", *config(folder), "--events", str(folder / "events.csv"), "--quiet"]
+    people = ["--requirements", str(folder / "requirements.csv"), "--until", "2024-05-01T01:30Z"]
+    assert main([*start, *people]) == 0
     return folder
 
 
@@ -41,25 +55,57 @@ def config(folder: Path) -> list[str]:
     return ["--config", str(folder / "wevent.toml")]
 
 
-def test_releases_in_every_form(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """CSV, NDJSON and Parquet hold the same; the table has a line for each slot."""
+@pytest.mark.parametrize("name", ["city", "whole_city"])
+def test_releases_in_every_form(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CSV, NDJSON and Parquet hold the same, counts of a filter and whole ones; the table has a line for each slot."""
+    city: Path = request.getfixturevalue(name)
     rows = list(csv.DictReader(io.StringIO(said(["releases", *config(city), "--format", "csv"], capsys))))
     assert len(rows) == 6 * 12
     lines = [json.loads(line) for line in said(["releases", *config(city), "--format", "ndjson"], capsys).splitlines()]
     assert [line["slot"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    values = ("standard_error", "low", "high", "raw", "raw_standard_error")
     for row in rows:
-        line = lines[int(row["slot"]) - 1]
-        assert int(row["count"]) == line["counts"][row["cell"]]
-        assert (float(row["standard_error"]) if row["standard_error"] else None) == line["standard_error"][row["cell"]]
+        line, cell = lines[int(row["slot"]) - 1], row["cell"]
+        assert ("." in row["count"]) == (name == "city")
+        assert float(row["count"]) == line["counts"][cell]
+        assert ("raw" in line) == (row["decision"] == "published") == bool(row["raw"])
+        for value in values:
+            told = line[value][cell] if value in line else None
+            assert (float(row[value]) if row[value] else None) == told
+        if row["low"]:
+            reach = NORMAL_95 * float(row["standard_error"])
+            assert float(row["low"]) == max(0.0, float(row["count"]) - reach)
+            assert float(row["high"]) == max(0.0, float(row["count"]) + reach)
+        if name == "whole_city" and row["raw"]:
+            assert row["raw"] == row["count"]
     path = tmp_path / "r.parquet"
     said(["releases", *config(city), "--format", "parquet", "--output", str(path)], capsys)
     with duckdb.connect() as connection:
-        kept = connection.execute("SELECT slot, cell, count, start FROM read_parquet(?)", [str(path)]).fetchall()
-    assert sorted((s, c, n) for s, c, n, _ in kept) == sorted(
-        (int(r["slot"]), r["cell"], int(r["count"])) for r in rows
-    )
+        kept = connection.execute(
+            "SELECT slot, cell, count, low, raw, raw_standard_error FROM read_parquet(?)", [str(path)]
+        ).fetchall()
+    assert {type(count) for _, _, count, *_ in kept} == {float if name == "city" else int}
+    key = ("slot", "cell", "count", "low", "raw", "raw_standard_error")
+    wanted = [(int(r["slot"]), r["cell"], *(float(r[k]) if r[k] else None for k in key[2:])) for r in rows]
+    assert sorted(map(str, ((s, c, float(n), *more) for s, c, n, *more in kept))) == sorted(map(str, wanted))
     assert len(re.findall("│ 2024", said(["releases", *config(city)], capsys).replace("│ 2024-05", "│ 2024"))) == 6
     assert "--output" in said(["releases", *config(city), "--format", "parquet"], capsys, code=2)
+
+
+@pytest.mark.parametrize("name", ["city", "whole_city"])
+def test_smoothing_from_the_store(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The store and the CSV that is made of it give the same history, for every mechanism."""
+    city: Path = request.getfixturevalue(name)
+    path = tmp_path / "releases.csv"
+    said(["releases", *config(city), "--format", "csv", "--output", str(path)], capsys)
+    from_store = said(["smooth", *config(city)], capsys)
+    assert from_store == said(["smooth", str(path)], capsys)
+    assert len(from_store.splitlines()) > 12
+    assert "not both" in said(["smooth", str(path), *config(city)], capsys, code=2)
 
 
 def test_plots(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

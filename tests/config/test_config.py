@@ -13,6 +13,7 @@ from wevent.config.asking import read_requirements, to_requirement
 from wevent.config.durations import show_duration, to_microseconds
 from wevent.config.read import read_config, to_config, witness_path, write_example
 from wevent.errors import InvalidRequirement, InvalidSetting, Unreadable, WrongKind
+from wevent.recipes import ESTIMATORS
 
 
 def test_the_example(tmp_path: Path) -> None:
@@ -55,6 +56,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("people", {"carry": 2}, "presence"),
     ("people", {"group": {"size": 0, "epsilon": 1, "window": 1}}, "people.group.size"),
     ("privacy", {"mechanism": "magic"}, "privacy.mechanism"),
+    ("privacy", {"mechanism": "auto", "estimator": "magic"}, "privacy.estimator: must be one of unbiased, weighted"),
+    ("privacy", {"mechanism": "pbd", "estimator": "unbiased"}, "estimator goes with mechanism = 'auto'; pbd"),
     ("privacy", {"neighbours": "all"}, "privacy.neighbours"),
     ("privacy", {"limits": {"epsilon": 1000}}, "epsilon"),
     ("privacy", {"seed": 1}, "privacy.seed"),
@@ -70,6 +73,18 @@ def test_wrong_settings(part: str, value: dict[str, Any], words: str) -> None:
     """Every mistake gives one error that names the place."""
     with pytest.raises(InvalidSetting, match=words):
         to_config(settings(**{part: value}))
+
+
+def test_estimators() -> None:
+    """`auto` is what is there without a word, and counts without assumptions; the others have no such choice."""
+    plain = to_config({**settings(), "privacy": {}})
+    assert plain.privacy.mechanism == "auto"
+    assert plain.privacy.choices == {"estimator": "unbiased"}
+    assert plain.fixed()["privacy.estimator"] == "unbiased"
+    for word in ESTIMATORS:
+        chosen = to_config(settings(privacy={"mechanism": "auto", "estimator": word}))
+        assert chosen.fixed()["privacy.estimator"] == word
+    assert "privacy.estimator" not in to_config(settings(privacy={"mechanism": "pbd"})).fixed()
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Filtered publishers as bytes: they go on as they would have; a durable journal refuses what it cannot keep."""
+"""Filtered publishers as bytes, whole or part by part: they go on as they would have."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 
 from wevent import Mechanism, Publisher, Register, Slot, auto
+from wevent.budgets.codec import pack, unpack
 from wevent.budgets.paced import Watched
 from wevent.decisions.estimators import Unbiased
 from wevent.decisions.watch import WatchTrigger
-from wevent.errors import InvalidSetting
+from wevent.errors import CorruptState, StoreVersion
 from wevent.noise import SeededNoise
 from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
 from wevent.releases.journal import MemoryJournal
-from wevent.releases.keeping import restore, to_bytes
+from wevent.releases.keeping import learned, planned, restore, take_learned, to_bytes
+from wevent.releases.release import Release
 
 REGISTER = Register.from_arrays(np.repeat([0.5, 1.0, 2.0], 20), np.tile([3, 5, 9], 20))
 
@@ -55,13 +57,51 @@ def test_bytes(name: str) -> None:
 
 
 class Durable(MemoryJournal):
-    """Says that it outlives the process."""
+    """Says that it outlives the process, and fails once."""
 
     durable = True
+    failed = False
+
+    def settle(self, release: Release) -> Release:
+        if not self.failed and release.slot == 25:
+            self.failed = True
+            raise OSError
+        return super().settle(release)
 
 
-@pytest.mark.parametrize("word", ESTIMATORS)
-def test_a_durable_journal_refuses_fractions(word: str) -> None:
-    """What a store would round or lose is refused before anything is spent."""
-    with pytest.raises(InvalidSetting, match="fractional"):
-        auto(REGISTER, 4, estimator=word, journal=Durable())
+@pytest.mark.parametrize("name", BUILDS)
+def test_nothing_is_learned_from_what_was_not_kept(name: str) -> None:
+    """A durable journal takes filters; after a slot that could not be kept view and trigger know what they knew."""
+    publisher = BUILDS[name](REGISTER, 4, journal=Durable(), fast=False)
+    for slot in range(1, 25):
+        publisher.step(Slot(slot, np.zeros(60, np.int64)))
+    before = publisher.more_state()
+    with pytest.raises(OSError):
+        publisher.step(Slot(25, np.ones(60, np.int64)))
+    after = publisher.more_state()
+    for part in ("view", "trigger"):
+        assert pack({"is": after[part]}) == pack({"is": before[part]})
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_learned_parts(name: str) -> None:
+    """What was planned and learned, part by part, makes a new publisher know what the first one knows."""
+    first, second = (BUILDS[name](REGISTER, 4, noise=SeededNoise(1), fast=False) for _ in range(2))
+    parts: dict[str, bytes] = {}
+    for slot in range(1, 41):
+        release = first.step(Slot(slot, np.zeros(60, np.int64)))
+        parts |= planned(first) | learned(first, release.decision)
+    take_learned(second, parts)
+    assert pack(second.more_state()) == pack(first.more_state())
+    for damaged, error in ((b"x", CorruptState), (pack({}), StoreVersion)):
+        with pytest.raises(error):
+            take_learned(second, {"view": damaged})
+
+
+def test_another_version() -> None:
+    """A whole publisher whose filter learned in another way is refused by name."""
+    publisher = auto(REGISTER, 4)
+    tree = unpack(to_bytes(publisher))
+    tree["more"]["view"] = {"levels": np.zeros(4)}
+    with pytest.raises(StoreVersion, match="another version"):
+        restore(publisher, pack(tree))

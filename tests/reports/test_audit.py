@@ -17,7 +17,7 @@ from wevent.reports.neighbours import try_mechanism
 from wevent.reports.officer import officer_page
 from wevent.settings import Privacy
 from wevent.store.arrays import squeeze, whole
-from wevent.store.schema import releases, seats, slots, waiting
+from wevent.store.schema import releases, seats, shown, slots, waiting
 
 ONE = 10**9
 
@@ -137,6 +137,33 @@ def test_a_real_store(town: Town) -> None:
     assert "http" not in page
 
 
+@pytest.mark.parametrize("estimator", ["unbiased", "pooled"])
+def test_a_filtered_store(tmp_path: Path, estimator: str) -> None:
+    """What is promised is proven for `auto` too; the page says how counts come about and what must be true for them."""
+    chosen = config(privacy={"mechanism": "auto", "estimator": estimator, "horizon": 8})
+    town = Town(tmp_path / "town.db", tmp_path / "w.json", chosen)
+    town.people(9)
+    for slot in range(1, 12):
+        if slot == 4:
+            town.ask({"person-0": Fixed(0.2, 7), "person-1": None})
+        with town.session() as session:
+            session.release(random_rows(session, slot))
+    history = read_history(town.database)
+    found = audit(history)
+    assert found.kept, found.violations
+    assert all(0 < line.worst.ratio <= 1 for line in found.lines if line.worst is not None)
+    page = officer_page(found, history.settings, None, history.assumptions)
+    assert f"<em>{estimator}</em>" in page
+    assert ("says nothing about where they are" in page) == (estimator == "pooled")
+    with town.database.write() as connection:
+        connection.execute(shown.delete().where(shown.c.slot == 6))
+        kept = connection.execute(sa.select(slots.c.part_1).where(slots.c.slot == 2)).scalar_one()
+        larger = squeeze(whole(kept) + 100 * ONE)
+        connection.execute(slots.update().where(slots.c.slot == 2).values(part_1=larger))
+    broken = {(violation.slot, violation.people > 0) for violation in look(town).violations}
+    assert {(6, False), (2, True)} <= broken
+
+
 @pytest.mark.parametrize("part", ["part_1", "part_2"])
 def test_a_forged_charge(town: Town, part: str) -> None:
     """One charge that is larger than it was is found, in its slot, with the class of people."""
@@ -166,11 +193,13 @@ def test_forged_history(town: Town) -> None:
         assert any(words in violation.what for violation in look(town).violations), words
 
 
-@pytest.mark.parametrize("mechanism", ["pbd", "uniform"])
-def test_neighbouring_streams(mechanism: str) -> None:
+@pytest.mark.parametrize(
+    ("mechanism", "told"), [("pbd", {}), ("uniform", {}), ("auto", {}), ("auto", {"estimator": "pooled"})]
+)
+def test_neighbouring_streams(mechanism: str, told: dict[str, str]) -> None:
     """It does not refute its promise, and does refute one that it never made (wrong in one of 1,000 runs each)."""
-    trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150)
+    trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150, **told)
     assert not trial.refuted
     assert trial.window == 2
-    broken = try_mechanism(mechanism, Privacy(), 50 * ONE, 1, 150)
+    broken = try_mechanism(mechanism, Privacy(), 50 * ONE, 1, 150, **told)
     assert broken.loss.refutes(1.0)

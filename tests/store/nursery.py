@@ -15,11 +15,21 @@ import time
 from pathlib import Path
 
 import opendp.prelude  # noqa: F401  (takes long, and is wanted before the fork)
-from tests.store.scene import CELLS, Town, sorted_events, waiting_rows
+from tests.store.scene import CELLS, Town, config, random_rows, sorted_events, waiting_rows
+from tests.store.twin import with_noise
 
 from wevent import Fixed
+from wevent.cohorts.requirement import Requirement
+from wevent.config.model import Config
 
 PEOPLE = 20
+ASKED: dict[str, Requirement | None] = {f"person-{k}": Fixed(60 + k % 3, 4) for k in range(PEOPLE)}
+"""So much that it often publishes."""
+
+
+def settings(mechanism: str) -> Config:
+    """The configuration of the stream that is killed."""
+    return config(privacy={"mechanism": mechanism, "horizon": 8})
 
 
 def work(town: Town, told: Path, number: int, ready: int) -> None:
@@ -46,11 +56,24 @@ def work(town: Town, told: Path, number: int, ready: int) -> None:
             session.release(waiting_rows(session, first))
 
 
-def main(where: str, folder: Path, rounds: int) -> None:
+def work_like_the_twin(town: Town, number: int, ready: int) -> None:
+    """Release slots whose rows and noise depend on their number alone, until somebody stops it.
+
+    Every other child is ready only after its first slot, so that however slow the machine is some slots are released.
+    """
+    with with_noise(town.session()) as session:
+        if number % 2:
+            session.release(random_rows(session, session.next_slot))
+        os.write(ready, b"1")
+        while True:
+            session.release(random_rows(session, session.next_slot))
+
+
+def main(where: str, folder: Path, rounds: int, mechanism: str) -> None:
     """Start and kill children, one after the other."""
-    witness, told = folder / "witness.json", folder / "told.ndjson"
-    town = Town(where, witness)
-    town.ask({f"person-{k}": Fixed(60 + k % 3, 4) for k in range(PEOPLE)})  # so much that it often publishes
+    witness, told, chosen = folder / "witness.json", folder / "told.ndjson", settings(mechanism)
+    town = Town(where, witness, chosen)
+    town.ask(ASKED)
     town.database.close()
     chance = random.Random(7)
     killed = 0
@@ -59,7 +82,10 @@ def main(where: str, folder: Path, rounds: int) -> None:
         child = os.fork()
         if child == 0:
             try:
-                work(Town(where, witness), told, number, ready)
+                if mechanism == "auto":
+                    work_like_the_twin(Town(where, witness, chosen), number, ready)
+                else:
+                    work(Town(where, witness, chosen), told, number, ready)
             finally:
                 os._exit(3)  # only reached on an error: a child works until it is killed
         os.close(ready)
@@ -74,4 +100,4 @@ def main(where: str, folder: Path, rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -129,4 +129,9 @@ def same(one: Release, other: Release) -> bool:
         other.threshold,
         other.error,
     )
-    return parts and bool((one.counts == other.counts).all() and (one.standard_error == other.standard_error).all())
+    if not parts or one.assumption != other.assumption or (one.raw is None) != (other.raw is None):
+        return False
+    pairs = [(one.counts, other.counts), (one.standard_error, other.standard_error)]
+    if one.raw is not None and other.raw is not None:
+        pairs += [(one.raw.counts, other.raw.counts), (one.raw.standard_error, other.raw.standard_error)]
+    return all(mine.dtype == yours.dtype and np.array_equal(mine, yours) for mine, yours in pairs)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.store.scene import CELLS, Town, random_rows, sorted_events, waiting_rows
+from tests.store.scene import CELLS, Town, config, random_rows, sorted_events, waiting_rows
 
 from wevent.errors import CorruptState, InvalidSetting, StoreError, StoreFull, StoreUnavailable, StoreVersion
 from wevent.reports.audit import audit
@@ -66,10 +66,12 @@ def work(town: Town, slot: int) -> None:
         session.keep_state()
 
 
+@pytest.mark.parametrize("mechanism", ["pbd", "auto"])
 @pytest.mark.parametrize("said", SAID)
-def test_every_write_may_fail(tmp_path: Path, said: str) -> None:
+def test_every_write_may_fail(tmp_path: Path, said: str, mechanism: str) -> None:
     """Whichever write fails, the error is typed and says what now, the store is whole, and the next run goes on."""
-    town = Town(tmp_path / "town.db", tmp_path / "witness.json")
+    chosen = config(privacy={"mechanism": mechanism, "horizon": 8})
+    town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
     town.people(6)
     number, slot = 0, 1
     while True:

@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.store.scene import Town
+from tests.store.nursery import ASKED, settings
+from tests.store.scene import Town, random_rows, same
+from tests.store.twin import Twin
 
+from wevent.releases.keeping import to_bytes
+from wevent.releases.release import Decision
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store.schema import releases, slots, waiting
@@ -21,11 +25,11 @@ ROOT = Path(__file__).parents[2]
 ROUNDS = 200
 
 
-def kill(where: str, folder: Path, rounds: int) -> None:
+def kill(where: str, folder: Path, rounds: int, mechanism: str = "pbd") -> None:
     """Let the nursery start and kill processes; every one of them must have been at work until then."""
     found = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.store.nursery", where, str(folder), str(rounds)],
+        [sys.executable, "-m", "tests.store.nursery", where, str(folder), str(rounds), mechanism],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": found},
         capture_output=True,
@@ -68,11 +72,36 @@ def check(town: Town, folder: Path) -> Counter[str]:
     return decisions
 
 
+def check_twin(town: Town) -> Counter[str]:
+    """A stream that was killed is to the bit one in memory that lost the same slots; returns how slots ended."""
+    with town.session() as session:
+        twin = Twin(town.config, {k: wish for k, wish in enumerate(ASKED.values()) if wish is not None})
+        decisions: Counter[str] = Counter()
+        for slot in range(1, session.next_slot):
+            kept = session.journal.find(slot)
+            assert kept is not None
+            lost = kept.decision is Decision.LOST
+            assert same(kept, twin.live(slot, random_rows(session, slot).cells.tolist(), lost=lost)), slot
+            decisions[kept.decision] += 1
+        assert to_bytes(session._publisher) == to_bytes(twin.publisher)
+    found = audit(read_history(town.database))
+    assert found.kept, found.violations
+    return decisions
+
+
 @pytest.mark.slow
 def test_sqlite(tmp_path: Path) -> None:
     """200 kills at random moments on SQLite; some fall between charge and release and give lost slots."""
     kill(str(tmp_path / "town.db"), tmp_path, ROUNDS)
     decisions = check(Town(tmp_path / "town.db", tmp_path / "witness.json"), tmp_path)
+    assert min(decisions["lost"], decisions["published"]) > 0, decisions
+
+
+@pytest.mark.slow
+def test_filtered(tmp_path: Path) -> None:
+    """100 kills of `auto`: what was learned is always what the kept releases teach, and lost slots teach nothing."""
+    kill(str(tmp_path / "town.db"), tmp_path, 100, "auto")
+    decisions = check_twin(Town(tmp_path / "town.db", tmp_path / "witness.json", settings("auto")))
     assert min(decisions["lost"], decisions["published"]) > 0, decisions
 
 

@@ -11,9 +11,11 @@ import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from tests.store.nursery import settings
 from tests.store.postgres import fresh_database, server
-from tests.store.scene import Town, random_rows, same, sorted_events, waiting_rows
-from tests.store.test_kill import ROUNDS, check, kill
+from tests.store.scene import Town, config, random_rows, same, sorted_events, waiting_rows
+from tests.store.test_filtered import old
+from tests.store.test_kill import ROUNDS, check, check_twin, kill
 
 from wevent import Fixed
 from wevent.errors import StoreUnavailable, StreamBusy, StreamTaken, WitnessMissing
@@ -115,6 +117,44 @@ def test_kills(address: str, tmp_path: Path) -> None:
     decisions = check(town, tmp_path)
     town.database.close()
     assert min(decisions["lost"], decisions["published"]) > 0, decisions
+
+
+def test_kills_of_a_filter(address: str, tmp_path: Path) -> None:
+    """40 kills of `auto` on PostgreSQL: to the bit a stream in memory that lost the same slots."""
+    where = fresh_database(address)
+    kill(where, tmp_path, 40, "auto")
+    town = Town(where, tmp_path / "witness.json", settings("auto"))
+    decisions = check_twin(town)
+    town.database.close()
+    assert decisions["published"] > 0, decisions
+
+
+def test_a_store_from_before(address: str, tmp_path: Path) -> None:
+    """A database of the first schema is brought up to date when it is opened, goes on to the byte, and takes `auto`."""
+    where = fresh_database(address)
+    town = Town(where, tmp_path / "witness.json")
+    town.people(6)
+    with town.session() as session:
+        session.release(random_rows(session, 1))
+        before = to_bytes(session._publisher)
+    old(where)
+    town.database.close()
+    town = Town(where, tmp_path / "witness.json")
+    with town.session() as session:
+        assert to_bytes(session._publisher) == before
+        session.release(random_rows(session, 2))
+    other = Town(where, tmp_path / "other.json", config(stream={"name": "other"}, privacy={"mechanism": "auto"}))
+    other.people(6)
+    for slot in (1, 2, 3):
+        with other.session() as session:
+            release = session.release(random_rows(session, slot))
+            kept = session.journal.find(slot)
+            assert kept is not None
+            assert same(kept, release)
+    assert audit(read_history(town.database, "town")).kept
+    assert audit(read_history(town.database, "other")).kept
+    other.database.close()
+    town.database.close()
 
 
 def test_a_restored_copy(address: str, tmp_path: Path) -> None:

@@ -89,7 +89,8 @@ def _table(found: Any, cells: list[str], timeline: Any) -> None:
     for name in shown:
         table.add_column(name, justify="right")
     for release in found:
-        counts = [f"{count:,}" for count in release.counts[:_MOST_COLUMNS].tolist()]
+        whole = release.counts.dtype.kind == "i"
+        counts = [f"{count:,}" if whole else f"{count:,.1f}" for count in release.counts[:_MOST_COLUMNS].tolist()]
         table.add_row(str(release.slot), show_instant(timeline.start(release.slot)), release.decision, *counts)
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
@@ -153,7 +154,8 @@ def _audit(given: argparse.Namespace) -> int:
         trial = _trial(history.settings, found, given.runs) if given.empirical else None
         broken |= not found.kept or (trial is not None and trial.refuted)
         _say(found, trial)
-        pages.append(officer_page(found, history.settings, None if trial is None else trial.loss))
+        loss = None if trial is None else trial.loss
+        pages.append(officer_page(found, history.settings, loss, history.assumptions))
     if given.html is not None:
         given.html.write_text("\n".join(pages), "utf-8")
     return 1 if broken else 0
@@ -194,4 +196,5 @@ def _trial(settings: dict[str, Any], found: Audit, runs: int) -> Trial:
     )
     most = max(found.lines, key=lambda line: line.people, default=None)
     epsilon, window = (10**9, 2) if most is None else (most.terms.epsilon, most.terms.window)
-    return try_mechanism(settings["privacy.mechanism"], privacy, epsilon, window, runs)
+    told = {"estimator": settings["privacy.estimator"]} if "privacy.estimator" in settings else {}
+    return try_mechanism(settings["privacy.mechanism"], privacy, epsilon, window, runs, **told)

@@ -1,7 +1,8 @@
-"""The command `wevent smooth`: a CSV of raw releases comes in, a CSV of smoothed counts for every slot goes out.
+"""The command `wevent smooth`: raw releases come in, a CSV of smoothed counts for every slot goes out.
 
-Columns are found by name: `slot`, `cell`, `raw` and `raw_standard_error`; others are ignored. A line whose `raw` is
-empty belongs to a slot without a publication.
+They come from a store, or from a CSV such as `wevent releases --format csv` writes. Its columns are found by name:
+`slot`, `cell`, `raw` and `raw_standard_error`; others are ignored. A line whose `raw` is empty belongs to a slot
+without a publication.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from wevent.cli.opening import CONFIG, open_store
 from wevent.errors import InvalidInput
 from wevent.releases.release import Release
 from wevent.releases.smoothing import Published, Smoothed, smooth
@@ -31,17 +33,24 @@ def add_smooth(commands: Any) -> None:
         help="a better history from releases that are already public",
         description="Run the filter backwards over raw releases: better counts for past slots, no budget spent.",
     )
-    parser.add_argument("releases", type=Path, help=f"a CSV with the columns {', '.join(NEEDED)}")
+    parser.add_argument(
+        "releases",
+        type=Path,
+        nargs="?",
+        help=f"a CSV with the columns {', '.join(NEEDED)}; without it the store of the configuration is read",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help=f"default: {CONFIG}")
     parser.add_argument("--output", type=Path, help="where to write; by default to standard output")
     parser.set_defaults(command=_run)
 
 
 def _run(given: argparse.Namespace) -> int:
-    try:
-        with given.releases.open(encoding="utf-8", newline="") as lines:
-            publications, last, cells = read(lines)
-    except OSError as error:
-        raise InvalidInput(f"the releases cannot be read: {error.strerror}; give the path of a CSV") from None
+    if given.releases is not None and given.config is not None:
+        raise InvalidInput("give the path of a CSV or a configuration (`--config FILE`), not both")
+    if given.releases is None:
+        publications, last, cells = read_store(given.config or CONFIG)
+    else:
+        publications, last, cells = _read_file(given.releases)
     smoothed = smooth(publications, last)
     if given.output is None:
         write(sys.stdout, smoothed, cells)
@@ -49,6 +58,31 @@ def _run(given: argparse.Namespace) -> int:
     with given.output.open("w", encoding="utf-8", newline="") as out:
         write(out, smoothed, cells)
     return 0
+
+
+def read_store(path: Path) -> tuple[list[Published], int, list[str]]:
+    """The same as `read` from the store of a configuration: any mechanism's publications are raw releases."""
+    from wevent.config.read import read_config
+    from wevent.reports.history import public_releases
+    from wevent.store.streams import find_stream
+
+    config = read_config(path)
+    database = open_store(config)
+    stream, _ = find_stream(database, config.stream.name)
+    cells, publications, last = list(config.cells.declared().names), [], 0
+    for release in public_releases(database, stream.id, len(cells), 1, 2**62):
+        last = release.slot
+        if release.raw is not None and release.raw_standard_error is not None:
+            publications.append(Published(last, release.raw.astype(np.float64), release.raw_standard_error))
+    return publications, last, cells
+
+
+def _read_file(path: Path) -> tuple[list[Published], int, list[str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            return read(lines)
+    except OSError as error:
+        raise InvalidInput(f"the releases cannot be read: {error.strerror}; give the path of a CSV") from None
 
 
 def read(lines: Iterable[str]) -> tuple[list[Published], int, list[str]]:

@@ -76,7 +76,7 @@ closing = "files"
 names = [{cells}]
 
 [privacy]
-mechanism = "pbd"
+mechanism = "auto"
 horizon = 24
 
 [levels.budgets]
@@ -106,6 +106,7 @@ def _walk(folder: Path, people: int, slots: int, seed: int, out: TextIO) -> int:
         ),
         ("what was released last", ["releases", *config, "--first", str(max(1, slots - 7))]),
         ("a picture of it", ["plot", *config, "--output", str(folder / "city.png")]),
+        ("a better history", ["smooth", *config, "--output", str(folder / "smoothed.csv")]),
         ("the proof", ["audit", str(folder / "city.db"), "--html", str(folder / "privacy-report.html")]),
     ]
     return _each(steps, main, out)

@@ -14,7 +14,7 @@ from wevent.events.bounding import OneCell
 from wevent.events.cells import Box, Cells, GridCells, NamedCells
 from wevent.events.formats import Columns, TimeUnit
 from wevent.events.timeline import Timeline, show_instant, to_instant
-from wevent.recipes import RECIPES
+from wevent.recipes import ESTIMATORS, RECIPES
 from wevent.settings import Limits, Neighbours, Privacy, Rest, WhenInfeasible
 from wevent.units import MAX_EPSILON, MAX_WINDOW, show, to_units
 
@@ -32,9 +32,14 @@ def _microseconds(given: Any) -> Any:
 
 
 def _known(name: str) -> str:
-    known = [recipe for recipe in RECIPES if recipe != "auto"]  # its filtered releases cannot be kept in a store yet
-    if name not in known:
-        raise ValueError(f"must be one of {', '.join(known)}")
+    if name not in RECIPES:
+        raise ValueError(f"must be one of {', '.join(RECIPES)}")
+    return name
+
+
+def _estimator(name: str | None) -> str | None:
+    if name is not None and name not in ESTIMATORS:
+        raise ValueError(f"must be one of {', '.join(ESTIMATORS)}")
     return name
 
 
@@ -149,12 +154,26 @@ class LimitsPart(_Part):
 class PrivacyPart(_Part):
     """`[privacy]`: the mechanism and what it promises."""
 
-    mechanism: Annotated[str, AfterValidator(_known)] = "pbd"
+    mechanism: Annotated[str, AfterValidator(_known)] = "auto"
+    estimator: Annotated[str | None, AfterValidator(_estimator)] = None
     neighbours: Neighbours = "add_remove"
     infeasible: WhenInfeasible = "project"
     rest: Rest = "all"
     horizon: Annotated[int, Field(ge=1, le=MAX_WINDOW)] = 1
     limits: LimitsPart = LimitsPart()
+
+    @model_validator(mode="after")
+    def _chosen(self) -> PrivacyPart:
+        if self.estimator is not None and self.mechanism != "auto":
+            raise ValueError(
+                f"estimator goes with mechanism = 'auto'; {self.mechanism} has one of its own, leave it out"
+            )
+        return self
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """What the recipe is told besides; `auto` is told how to count."""
+        return {"estimator": self.estimator or "unbiased"} if self.mechanism == "auto" else {}
 
 
 class LevelsPart(_Part):
@@ -253,6 +272,7 @@ class Config(_Part):
             "people.carry": people.carry,
             "people.group": group,
             "privacy.mechanism": privacy.mechanism,
+            **{f"privacy.{name}": word for name, word in privacy.choices.items()},
             "privacy.neighbours": privacy.neighbours,
             "privacy.infeasible": privacy.infeasible,
             "privacy.rest": privacy.rest,

@@ -104,7 +104,9 @@ def compare(first: Sequence[Hashable], second: Sequence[Hashable], confidence: f
 
 
 def observed(releases: Iterable[Release], around: Sequence[npt.ArrayLike], reach: int = 1) -> tuple[int, ...]:
-    """What to compare: the decisions, and released counts as steps from `around`, cut at `reach`.
+    """What to compare: the decisions, and released counts as whole steps from `around`, cut at `reach`.
+
+    Where a filter stands between, the raw counts of publications are looked at: all that it shows follows from them.
 
     The ratio of two discrete Laplace probabilities one apart takes two values, so that `reach` = 1 around
     the counts without the user loses nothing of the last slot. In earlier slots more reach tells more about
@@ -118,7 +120,8 @@ def observed(releases: Iterable[Release], around: Sequence[npt.ArrayLike], reach
     seen: list[int] = []
     for release, middle in zip(releases, around, strict=True):
         if release.decision is Decision.PUBLISHED:
-            seen += np.clip(release.counts - np.asarray(middle), -reach, reach).tolist()
+            counts = release.counts if release.raw is None else release.raw.counts
+            seen += np.clip(np.rint(counts).astype(np.int64) - np.asarray(middle), -reach, reach).tolist()
         else:
             seen.append(reach + 1 + _KINDS[release.decision])  # no step is above `reach`
     return tuple(seen)

@@ -1,20 +1,23 @@
 """A publisher as bytes and back: what a store needs to bring one to where it stood.
 
 A store keeps bytes from time to time, and of every slot since then what was charged and what was released.
-`restore` and `replay` bring a publisher to the same state; `forfeit` gives a slot up that an older copy of the
-store does not know (SPEC §8).
+`restore` and `replay` bring a publisher to the same state, and `take_learned` what cannot be lived through again: what
+schedule, view and trigger learned. `forfeit` gives a slot up that an older copy of the store does not know (SPEC §8).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.ledger import Ledger, Offer
+from wevent.budgets.schedules import Planned
 from wevent.budgets.seating import seating_from_state, seating_state
-from wevent.errors import CorruptState
+from wevent.decisions.watch import WatchTrigger
+from wevent.errors import CorruptState, StoreVersion
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Decision, Release
 
@@ -39,6 +42,7 @@ def restore(publisher: Publisher, data: bytes) -> None:
     Guarantees:
         From here on both give the same offers for the same slots, joins, leaves and changes.
         A slot that was charged and not settled is lost.
+        What another version of a filter or schedule learned raises `StoreVersion`.
     """
     state: dict[str, Any] = unpack(data)
     if "members" not in state:
@@ -53,7 +57,7 @@ def restore(publisher: Publisher, data: bytes) -> None:
     ledger.fast = publisher.ledger.fast
     publisher.take(ledger, seating_from_state(state["members"], ledger, dynamic=dynamic))
     publisher.keep_last(state["counts"], state["standard_error"])
-    publisher.take_more(state["more"])
+    _take(publisher, state["more"])
 
 
 def replay(publisher: Publisher, offer: Offer, release: Release) -> None:
@@ -77,6 +81,37 @@ def replay(publisher: Publisher, offer: Offer, release: Release) -> None:
         publisher.keep_last(release.counts, release.standard_error)
 
 
+def planned(publisher: Publisher) -> dict[str, bytes]:
+    """What the schedule decided before the slot that is charged next; to be kept with its charge."""
+    schedule = publisher.mechanism.schedule
+    return {"schedule": pack(schedule.state())} if isinstance(schedule, Planned) else {}
+
+
+def learned(publisher: Publisher, decision: Decision) -> dict[str, bytes]:
+    """What view and trigger learned in a slot that ended so; to be kept with its release.
+
+    Guarantees:
+        Nothing where the last whole counts are all that is shown: `replay` brings those back.
+    """
+    parts, trigger = {}, publisher.mechanism.trigger
+    if decision is Decision.PUBLISHED and not publisher.mechanism.plain:
+        parts["view"] = pack(publisher.view.state())
+    if isinstance(trigger, WatchTrigger):
+        parts["trigger"] = pack(trigger.state())
+    return parts
+
+
+def take_learned(publisher: Publisher, parts: Mapping[str, bytes]) -> None:
+    """Go on with the newest of what `planned` and `learned` gave.
+
+    Guarantees:
+        Damaged bytes raise `CorruptState`; whole ones that this version does not understand raise `StoreVersion`.
+    """
+    if not parts:
+        return
+    _take(publisher, {**publisher.more_state(), **{name: unpack(data) for name, data in parts.items()}})
+
+
 def forfeit(publisher: Publisher) -> Release:
     """Give the next slot up after a restore: nobody spends anything until their windows have left it behind.
 
@@ -91,3 +126,13 @@ def forfeit(publisher: Publisher) -> Release:
     slot = publisher.ledger.slot
     publisher.ledger.forfeit()
     return publisher.repeat(slot)
+
+
+def _take(publisher: Publisher, state: dict[str, Any]) -> None:
+    try:
+        publisher.take_more(state)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise StoreVersion(
+            f"what {publisher.mechanism.name} learned was kept by another version of this program; use that version, "
+            "or begin a new stream"
+        ) from None

@@ -25,7 +25,7 @@ from wevent.decisions.change import Trigger
 from wevent.decisions.estimators import Estimator, Offers, Sampled
 from wevent.decisions.selection import Selection
 from wevent.decisions.watch import WatchTrigger
-from wevent.errors import EmptyRegister, InvalidSetting, SeededNoiseRefused, SlotOutOfOrder
+from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
 from wevent.events.slot import Slot
 from wevent.noise import Noise, SecureNoise
 from wevent.releases.filters import Unfiltered, View
@@ -46,6 +46,11 @@ class Mechanism:
     trigger: Trigger
     estimator: Estimator = field(default_factory=Sampled)
     filter: Callable[[int], View] = Unfiltered
+
+    @property
+    def plain(self) -> bool:
+        """Whether the last published counts, which are whole, are all that is shown."""
+        return self.filter is Unfiltered and self.estimator.whole
 
 
 class Publisher:
@@ -78,11 +83,6 @@ class Publisher:
         if self._noise.seeded and self.journal.durable:
             raise SeededNoiseRefused(
                 "seeded noise is for tests and study and cannot be kept in a durable journal; leave `noise` out"
-            )
-        if self.journal.durable and not (mechanism.filter is Unfiltered and mechanism.estimator.whole):
-            raise InvalidSetting(
-                f"{mechanism.name} shows fractional counts, which a durable journal does not keep yet; "
-                "publish without a filter and with whole counts there, or keep the journal in memory"
             )
         fast = has_numba() if fast is None else fast
         dynamic = mechanism.schedule.dynamic is not None
@@ -176,12 +176,15 @@ class Publisher:
         borders = self._borders()
         self.journal.charge(offer)  # before anything is drawn; if it cannot be kept, the slot can be tried again
         self.ledger.charge(offer)
-        view = self.view
+        view, trigger = self.view, self.mechanism.trigger
+        usual = trigger.state() if isinstance(trigger, WatchTrigger) else None
         try:
             self._noise.rekey()
             release = self.journal.settle(self._draw(tally, offer, borders))
         except BaseException:
             self.view = view  # what was not kept was not shown, and nothing is learned from it
+            if isinstance(trigger, WatchTrigger) and usual is not None:
+                trigger.restore(usual)
             charged = offer.part_1 + offer.part_2
             self.trace = Trace(offer.slot, offer.part_1, offer.part_2, charged, borders, None)
             with suppress(Exception):  # a journal that cannot keep even this finds the bare charge when it starts again

@@ -87,12 +87,12 @@ class Release:
     @property
     def low(self) -> npt.NDArray[np.float64]:
         """Lower end of the 95 % interval; no count is below 0 (axes: cell)."""
-        return np.maximum(self.counts - NORMAL_95 * self.standard_error, 0.0)
+        return interval(self.counts, self.standard_error)[0]
 
     @property
     def high(self) -> npt.NDArray[np.float64]:
         """Upper end of the 95 % interval (axes: cell)."""
-        return np.maximum(self.counts + NORMAL_95 * self.standard_error, 0.0)
+        return interval(self.counts, self.standard_error)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,14 @@ class Trace:
     spent: Units = field(repr=False)
     borders: npt.NDArray[np.float64] | None = field(repr=False)
     change: Change | None = field(repr=False)
+
+
+def interval(
+    counts: Counts | npt.NDArray[np.float64], standard_error: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Lower and upper ends of 95 % intervals; no count is below 0 (axes: those of the counts)."""
+    reach = NORMAL_95 * standard_error
+    return np.maximum(counts - reach, 0.0), np.maximum(counts + reach, 0.0)
 
 
 def expected_error(selection: Selection) -> ExpectedError | None:

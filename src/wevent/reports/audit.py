@@ -176,6 +176,8 @@ def _whole_history(history: History) -> Iterable[Violation]:
             yield Violation(record.slot, problem, 0)
         if record.decision == "published":
             published = record.slot
+    for slot in history.unshown:
+        yield Violation(slot, "a slot of a filtered stream shows nothing of its own", 0)
     if history.stale:
         yield Violation(len(history.slots), "events wait in the store for slots that are over", 0)
 

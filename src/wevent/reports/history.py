@@ -14,10 +14,13 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from wevent.store.arrays import real, whole
+from wevent.store.arrays import counts, real, whole
 from wevent.store.database import Database
-from wevent.store.schema import releases, requirements, seats, slots, waiting
+from wevent.store.schema import releases, requirements, seats, shown, slots, waiting
 from wevent.store.streams import find_stream
+
+Counts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+"""Whole or fractional (axes: cell)."""
 
 GROUP = -1
 """The person number of the row of unlisted people."""
@@ -78,6 +81,8 @@ class History:
         asked: per person what they asked for, in the order of asking, refused wishes left out.
         seats: per person (since, row), in order; row -1 for none.
         stale: how many batches of events wait for slots that are over; there must be none.
+        assumptions: what must be true for the shown counts to be right in the mean, in words; often nothing.
+        unshown: slots that ended without a view of their own in a stream that has views; there must be none.
     """
 
     name: str
@@ -86,6 +91,8 @@ class History:
     asked: dict[int, list[Asked]] = field(repr=False)
     seats: dict[int, list[tuple[int, int]]] = field(repr=False)
     stale: int = 0
+    assumptions: tuple[str, ...] = ()
+    unshown: tuple[int, ...] = ()
 
 
 def read_history(database: Database, name: str | None = None) -> History:
@@ -102,34 +109,57 @@ def read_history(database: Database, name: str | None = None) -> History:
         over = sa.select(sa.func.max(releases.c.slot)).where(releases.c.stream == stream.id).scalar_subquery()
         stale = sa.select(sa.func.count()).select_from(waiting).where(waiting.c.stream == stream.id)
         left = connection.execute(stale.where(waiting.c.slot <= over)).scalar_one()
-    return History(stream.name, settings, past, asked, sat, left)
+        views = sa.select(shown.c.slot, shown.c.assumption).where(shown.c.stream == stream.id)
+        said: dict[int, str | None] = dict(connection.execute(views).all())
+    filtered = bool(said) or "privacy.estimator" in settings
+    unshown = tuple(record.slot for record in past if filtered and record.decision and record.slot not in said)
+    words = tuple(sorted({words for words in said.values() if words is not None}))
+    return History(stream.name, settings, past, asked, sat, left, words, unshown)
 
 
 @dataclass(frozen=True, slots=True)
 class PublicRelease:
-    """What anybody may see of a slot (axes of the arrays: cell)."""
+    """What anybody may see of a slot (axes of the arrays: cell).
+
+    Attributes:
+        slot: its number.
+        decision: how it ended.
+        threshold: the budget that set the noise of a publication in it.
+        counts: whole, or fractional if a filter made them.
+        standard_error: infinite before the first publication.
+        raw: the noisy counts of a publication before any filter; None if nothing was published.
+        raw_standard_error: theirs.
+    """
 
     slot: int
     decision: str
     threshold: float | None
-    counts: npt.NDArray[np.int64] = field(repr=False)
+    counts: Counts = field(repr=False)
     standard_error: npt.NDArray[np.float64] = field(repr=False)
+    raw: Counts | None = field(repr=False)
+    raw_standard_error: npt.NDArray[np.float64] | None = field(repr=False)
 
 
 def public_releases(database: Database, stream: int, cells: int, first: int, last: int) -> Iterator[PublicRelease]:
     """The releases of a range of slots, each with the counts that it shows."""
-    wanted = sa.select(releases).where(releases.c.stream == stream, releases.c.slot.between(first, last))
-    source, counts, error = -1, np.zeros(cells, np.int64), np.full(cells, np.inf)
+    both = releases.outerjoin(shown, (shown.c.stream == releases.c.stream) & (shown.c.slot == releases.c.slot))
+    filtered = (shown.c.counts.label("view"), shown.c.standard_error.label("view_error"))
+    wanted = sa.select(releases, *filtered).select_from(both)
+    mine = wanted.where(releases.c.stream == stream, releases.c.slot.between(first, last))
+    source, error = -1, np.full(cells, np.inf)
+    noisy: Counts = np.zeros(cells, np.int64)
     with database.read() as connection:
-        for row in connection.execute(wanted.order_by(releases.c.slot)):
-            if row.source != source and row.source > 0:
+        for row in connection.execute(mine.order_by(releases.c.slot)):
+            if row.source not in (source, 0):
                 kept = row
                 if row.source != row.slot:
                     there = (releases.c.stream == stream) & (releases.c.slot == row.source)
                     kept = connection.execute(sa.select(releases).where(there)).one()
-                counts, error = whole(kept.counts), real(kept.standard_error)
+                noisy, error = counts(kept.counts), real(kept.standard_error)
             source = row.source
-            yield PublicRelease(row.slot, row.decision, row.threshold, counts, error)
+            seen = (noisy, error) if row.view is None else (counts(row.view), real(row.view_error))
+            raw = (noisy, error) if row.decision == "published" else (None, None)
+            yield PublicRelease(row.slot, row.decision, row.threshold, *seen, *raw)
 
 
 def _slots(connection: Connection, stream: int) -> Iterator[SlotRecord]:

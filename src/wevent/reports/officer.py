@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -24,8 +24,16 @@ _NEIGHBOURS = {
 }
 
 
-def officer_page(audit: Audit, settings: dict[str, Any], loss: EmpiricalLoss | None = None) -> str:
+def officer_page(
+    audit: Audit, settings: dict[str, Any], loss: EmpiricalLoss | None = None, assumptions: Sequence[str] = ()
+) -> str:
     """The audit as a page.
+
+    Args:
+        audit: what was found.
+        settings: what the stream began with.
+        loss: what a run on neighbouring streams showed, if there was one.
+        assumptions: what must be true for the counts to be right in the mean.
 
     Guarantees:
         Everything that came from outside is escaped; no user is named.
@@ -49,6 +57,7 @@ def officer_page(audit: Audit, settings: dict[str, Any], loss: EmpiricalLoss | N
         "<h2>How slots ended</h2>",
         _table(("decision", "slots"), ((escape(kind), f"{n:,}") for kind, n in sorted(audit.decisions.items()))),
         _forfeited(audit),
+        _shown(settings, assumptions),
         _tested(loss),
         "<h2>What the stream began with</h2>",
         "<p>These settings are kept in the store; the program refuses to publish under others.</p>",
@@ -91,6 +100,19 @@ def _forfeited(audit: Audit) -> str:
     return (
         f"<p>The store was restored from an older copy: {len(audit.forfeited):,} slots from {first} to {last} were "
         "given up, and nobody spent anything until their windows had passed them.</p>"
+    )
+
+
+def _shown(settings: dict[str, Any], assumptions: Sequence[str]) -> str:
+    """How a filtered stream's counts come about."""
+    if settings.get("privacy.mechanism") != "auto":
+        return ""
+    right = "".join(f"<p>The counts are right in the mean only if {escape(words)}.</p>" for words in assumptions)
+    return (
+        "<h2>What is shown</h2><p>Noisy counts are published every so many slots; how many follows from requirements, "
+        "charges and what was published before. A filter makes the counts of every slot, with error bars, from these "
+        "noisy counts and nothing else, which costs nobody anything. People are counted by the estimator "
+        f"<em>{escape(str(settings.get('privacy.estimator')))}</em>.</p>{right}"
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wevent.releases.release import interval
 from wevent.reports.history import PublicRelease, SlotRecord
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def draw(
     cells: Sequence[str],
     charges: Sequence[SlotRecord] | None = None,
 ) -> Figure:
-    """Released counts with bands of two standard errors, decisions, and, for the operator, spends per cohort.
+    """Released counts with 95 % bands, decisions, and, for the operator, spends per cohort.
 
     Guarantees:
         Only what is in the arguments is drawn: without `charges` the picture holds public things only.
@@ -42,12 +43,12 @@ def draw(
     counts = np.array([release.counts for release in releases]).reshape(len(releases), len(cells))
     errors = np.array([release.standard_error for release in releases]).reshape(counts.shape)
     shown = np.sort(np.argsort(-np.abs(counts).sum(axis=0), kind="stable")[:_MOST_CELLS])
+    low, high = (np.where(np.isfinite(errors), end, np.nan) for end in interval(counts, errors))
     for cell in shown.tolist():
         (line,) = axes[0].step(slots, counts[:, cell], where="mid", label=cells[cell])
-        known = np.isfinite(errors[:, cell])
-        low, high = (np.where(known, counts[:, cell] + sign * 2 * errors[:, cell], np.nan) for sign in (-1, 1))
-        axes[0].fill_between(slots, low, high, step="mid", alpha=0.15, color=line.get_color(), linewidth=0)
-    axes[0].set(title=title, ylabel="released count, ± 2 standard errors")
+        band = {"alpha": 0.15, "color": line.get_color(), "linewidth": 0}
+        axes[0].fill_between(slots, low[:, cell], high[:, cell], step="mid", **band)
+    axes[0].set(title=title, ylabel="released count, 95 % interval")
     axes[0].legend(loc="upper left", ncols=3, fontsize="small")
     _decisions(axes[1], releases)
     if charges is not None:
@@ -80,7 +81,7 @@ def _decisions(axes: Any, releases: Sequence[PublicRelease]) -> None:
         chosen = [release.slot for release in releases if release.decision == kind]
         axes.scatter(chosen, [0] * len(chosen), marker="|", s=120, color=colour, label=kind)
     axes.set(yticks=[], ylabel="decision")
-    axes.legend(loc="upper left", ncols=4, fontsize="x-small", frameon=False, bbox_to_anchor=(0, -0.05))
+    axes.legend(loc="lower left", ncols=4, fontsize="x-small", frameon=False, bbox_to_anchor=(0, 0.95))
 
 
 def _spends(axes: Any, charges: Sequence[SlotRecord]) -> None:

@@ -1,6 +1,7 @@
 """Releases as files and tables: what a store holds comes in; CSV, NDJSON, Parquet or lines for people go out.
 
-Only what is public goes out: slot, decision, threshold, counts and standard errors.
+Only what is public goes out: slot, decision, threshold, counts with standard errors and 95 % intervals, and the raw
+counts of publications, which `wevent smooth` reads.
 """
 
 from __future__ import annotations
@@ -10,55 +11,65 @@ import json
 import math
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 from wevent.events.timeline import Timeline, show_instant
+from wevent.releases.release import interval
 from wevent.reports.history import PublicRelease
 
-HEADER = ("slot", "start", "decision", "threshold", "cell", "count", "standard_error")
+VALUES = ("count", "standard_error", "low", "high", "raw", "raw_standard_error")
+HEADER = ("slot", "start", "decision", "threshold", "cell", *VALUES)
 """One line for each slot and cell."""
 
 _AT_ONCE = 200_000
 
 
 def write_csv(out: TextIO, releases: Iterable[PublicRelease], cells: Sequence[str], timeline: Timeline) -> None:
-    """One line for each slot and cell; an unknown standard error is empty."""
+    """One line for each slot and cell; what is not known, or not there, is empty."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)
-    for row in _rows(releases, cells, timeline):
-        writer.writerow(["" if value is None else value for value in row])
+    for release in releases:
+        start = show_instant(timeline.start(release.slot))
+        told = [[None] * len(cells) if column is None else _known(column) for column in _columns(release)]
+        head = (release.slot, start, release.decision, "" if release.threshold is None else release.threshold)
+        for cell, *values in zip(cells, *told, strict=True):
+            writer.writerow((*head, cell, *("" if value is None else value for value in values)))
 
 
 def write_ndjson(out: TextIO, releases: Iterable[PublicRelease], cells: Sequence[str], timeline: Timeline) -> None:
-    """One object for each slot, with counts by cell."""
+    """One object for each slot, with counts by cell; raw counts where there are any."""
     for release in releases:
-        error = [_finite(value) for value in release.standard_error.tolist()]
-        told = {
+        told: dict[str, Any] = {
             "slot": release.slot,
             "start": show_instant(timeline.start(release.slot)),
             "decision": release.decision,
             "threshold": release.threshold,
-            "counts": dict(zip(cells, release.counts.tolist(), strict=True)),
-            "standard_error": dict(zip(cells, error, strict=True)),
         }
+        for name, column in zip(("counts", *VALUES[1:]), _columns(release), strict=True):
+            if column is not None:
+                told[name] = dict(zip(cells, _known(column), strict=True))
         out.write(json.dumps(told, ensure_ascii=False) + "\n")
 
 
 def write_parquet(path: Path, releases: Iterable[PublicRelease], cells: Sequence[str], timeline: Timeline) -> None:
-    """The same columns as CSV, with `start` as a time."""
+    """The same columns as CSV, with `start` as a time; whole counts are whole numbers."""
     import duckdb
 
+    found = iter(releases)
+    first = next(found, None)
+    whole = first is None or first.counts.dtype.kind == "i"
     with tempfile.TemporaryDirectory(prefix="wevent-") as folder:
         connection = duckdb.connect(str(Path(folder) / "releases.duckdb"))
         connection.execute(
             "CREATE TABLE releases (slot BIGINT, start BIGINT, decision VARCHAR, threshold DOUBLE, cell VARCHAR, "
-            "count BIGINT, standard_error DOUBLE)"
+            f"count {'BIGINT' if whole else 'DOUBLE'}, {', '.join(f'{name} DOUBLE' for name in VALUES[1:])})"
         )
         batch: list[PublicRelease] = []
-        for release in releases:
+        for release in chain(() if first is None else (first,), found):
             batch.append(release)
             if len(batch) * len(cells) >= _AT_ONCE:
                 _insert(connection, batch, cells, timeline)
@@ -78,7 +89,6 @@ def _insert(connection: Any, batch: list[PublicRelease], cells: Sequence[str], t
     words = np.empty(many, object)
     words[:] = list(cells)
     thresholds = np.array([math.nan if r.threshold is None else r.threshold for r in batch])
-    errors = np.concatenate([release.standard_error for release in batch])
     decisions = np.empty(len(batch), object)
     decisions[:] = [release.decision for release in batch]
     columns = {
@@ -87,21 +97,25 @@ def _insert(connection: Any, batch: list[PublicRelease], cells: Sequence[str], t
         "decision": np.repeat(decisions, many),
         "threshold": np.ma.masked_invalid(np.repeat(thresholds, many)),
         "cell": np.tile(words, len(batch)),
-        "count": np.concatenate([release.counts for release in batch]),
-        "standard_error": np.ma.masked_invalid(errors),
     }
+    none = np.full(many, np.nan)
+    told = [[none if column is None else column for column in _columns(release)] for release in batch]
+    for name, *arrays in zip(VALUES, *told, strict=True):
+        together = np.concatenate(arrays)
+        columns[name] = together if together.dtype.kind == "i" else np.ma.masked_invalid(together)
     connection.register("batch", columns)
     connection.execute("INSERT INTO releases SELECT * FROM batch")
     connection.unregister("batch")
 
 
-def _rows(releases: Iterable[PublicRelease], cells: Sequence[str], timeline: Timeline) -> Iterator[tuple[Any, ...]]:
-    for release in releases:
-        start = show_instant(timeline.start(release.slot))
-        errors = release.standard_error.tolist()
-        for cell, count, error in zip(cells, release.counts.tolist(), errors, strict=True):
-            yield release.slot, start, release.decision, release.threshold, cell, count, _finite(error)
+def _columns(release: PublicRelease) -> Iterator[Any]:
+    """The arrays of `VALUES`; None for what is not there (axes: cell)."""
+    low, high = interval(release.counts, release.standard_error)
+    yield from (release.counts, release.standard_error)
+    yield from (np.where(np.isfinite(release.standard_error), end, np.nan) for end in (low, high))
+    yield from (release.raw, release.raw_standard_error)
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _known(column: Any) -> list[Any]:
+    """Values of a column one by one, None for those that are not known."""
+    return [value if math.isfinite(value) else None for value in column.tolist()]

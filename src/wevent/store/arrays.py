@@ -1,4 +1,7 @@
-"""Arrays for a column of bytes: numbers come in, compressed little-endian bytes go out; and back, exactly."""
+"""Arrays for a column of bytes: numbers come in, compressed little-endian bytes go out; and back, exactly.
+
+Counts are whole or fractional. Fractional ones begin with a mark that no compressed array begins with.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy.typing as npt
 from wevent.errors import CorruptState
 
 _KINDS = {"i": "<i8", "f": "<f8"}
+_FRACTIONAL = b"f"
 
 
 def squeeze(array: npt.NDArray[Any]) -> bytes:
@@ -27,6 +31,16 @@ def whole(data: bytes) -> npt.NDArray[np.int64]:
 def real(data: bytes) -> npt.NDArray[np.float64]:
     """The float64 array again."""
     return np.frombuffer(_inflated(data), "<f8").astype(np.float64)
+
+
+def squeeze_counts(array: npt.NDArray[Any]) -> bytes:
+    """Counts, whole or fractional."""
+    return (_FRACTIONAL if array.dtype.kind == "f" else b"") + squeeze(array)
+
+
+def counts(data: bytes) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+    """The counts again: int64 if they were whole, float64 if they were fractional."""
+    return real(data[1:]) if data[:1] == _FRACTIONAL else whole(data)
 
 
 def _inflated(data: bytes) -> bytes:

@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 from wevent.errors import CorruptState, InvalidSetting, StoreFull, StoreUnavailable, StoreVersion, StreamTaken
 from wevent.store.schema import about
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest version of the schema; `migrations/versions` has the way there."""
 
 BUSY_SECONDS = 5.0

@@ -1,7 +1,8 @@
 """The durable journal: charges and releases come in, what was kept goes out (SPEC §8).
 
-Two transactions make a slot. The first keeps the full charge of every row, before anything is drawn. The second
-keeps the release and drops the slot's events. A slot that has the first and not the second is lost.
+Two transactions make a slot. The first keeps the full charge of every row, before anything is drawn, and what the
+schedule planned. The second keeps the release, what was learned from it, and drops the slot's events. A slot that has
+the first and not the second is lost, and nothing is learned from it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.budgets.ledger import Offer
-from wevent.releases.release import Decision, ExpectedError, Release
-from wevent.store.arrays import real, squeeze, whole
-from wevent.store.schema import carried, releases, requirements, seats, slots, waiting
+from wevent.releases.keeping import learned, planned
+from wevent.releases.publisher import Publisher
+from wevent.releases.release import Decision, Release
+from wevent.store.arrays import squeeze, squeeze_counts
+from wevent.store.kept import read_release, read_seats
+from wevent.store.learning import keep_learned
+from wevent.store.schema import carried, releases, requirements, shown, slots, waiting
 from wevent.store.writer import Writer
 
 _NOBODY = np.empty(0, np.int64)
@@ -40,6 +45,7 @@ class StoreJournal:
         `settle` returns what was read back from the store after the commit.
         The witness knows of a slot before its release can be read.
         A slot's events are deleted in the transaction that keeps its release.
+        What was learned is kept in the transaction of the charge or release that it belongs to.
     """
 
     durable = True
@@ -52,10 +58,21 @@ class StoreJournal:
         self._stream = writer.stream.id
         self._seated: dict[int, int] | None = None
         self._last_rows: object = None
+        self._open: int | None = None  # charged, and not settled yet
+        self._publisher: Publisher | None = None
         self.seating: Callable[[], Seating] = lambda: Seating(_NOBODY, _NOBODY)
         self.refused: Sequence[int] = ()
         self.asked: int | None = None
         self.carried: bytes | None = None
+
+    def follow(self, publisher: Publisher) -> None:
+        """Keep what this publisher learns from now on, beside what it charges and releases."""
+        self._publisher = publisher
+
+    @property
+    def plain(self) -> bool:
+        """Whether the last published counts are all that the stream shows."""
+        return self._publisher is None or self._publisher.mechanism.plain
 
     def find(self, slot: int) -> Release | None:
         """The kept release; a slot that was charged and never released is lost from now on."""
@@ -69,30 +86,38 @@ class StoreJournal:
         return found
 
     def charge(self, offer: Offer) -> None:
-        """Keep what every row is charged, who sits where, and which wishes were refused."""
+        """Keep what every row is charged, what was planned, who sits where, and which wishes were refused."""
+        if self._open is not None:  # an error left it behind; it cannot be lost later, when more is known
+            self.lose(self._open)
         seating = self.seating()
         with self._writer.transaction() as connection:
             self._insert_slot(connection, offer.slot, offer.part_1, offer.part_2, offer.nullified, forfeited=False)
+            if self._publisher is not None:
+                keep_learned(connection, self._stream, offer.slot, planned(self._publisher))
             seated = self._keep_seats(connection, seating, offer.slot)
             self._keep_wishes(connection, offer.slot)
         self._seated, self._last_rows, self.refused = seated, seating.rows, ()
+        self._open = offer.slot
 
     def settle(self, release: Release) -> Release:
-        """Keep a release, drop the slot's events, and return what the store holds now."""
+        """Keep a release and what was learned, drop the slot's events, and return what the store holds now."""
         self._writer.witness.advance(release.slot, self._writer.epoch)
         with self._writer.transaction() as connection:
             self._insert_release(connection, release)
+            if self._publisher is not None:
+                keep_learned(connection, self._stream, release.slot, learned(self._publisher, release.decision))
             if self.carried is not None:
                 connection.execute(carried.delete().where(carried.c.stream == self._stream))
                 connection.execute(carried.insert().values(stream=self._stream, slot=release.slot, last=self.carried))
-        self.carried = None
+        self.carried = self._open = None
         return self._read_back(release.slot)
 
     def lose(self, slot: int) -> Release:
         """Give up a slot that was charged and never released: its charge stays, its events are dropped."""
         self._writer.witness.advance(slot, self._writer.epoch)
         with self._writer.transaction() as connection:
-            self._insert_release(connection, _lost(slot, self._cells))
+            self._insert_release(connection, self._lost(slot))
+        self._open = None
         return self._read_back(slot)
 
     def forfeit(self, slot: int) -> None:
@@ -102,8 +127,14 @@ class StoreJournal:
             self._insert_slot(connection, slot, _NOBODY, _NOBODY, nullified=False, forfeited=True)
             seated = self._keep_seats(connection, seating, slot)
             self._keep_wishes(connection, slot)
-            self._insert_release(connection, _lost(slot, self._cells))
+            self._insert_release(connection, self._lost(slot))
         self._seated, self._last_rows, self.refused = seated, seating.rows, ()
+
+    def _lost(self, slot: int) -> Release:
+        """What is shown in a slot of which nothing is known."""
+        if self._publisher is not None:
+            return self._publisher.repeat(slot)
+        return Release(slot, np.zeros(self._cells, np.int64), Decision.LOST, None, np.full(self._cells, np.inf), None)
 
     def _read_back(self, slot: int) -> Release:
         with self._writer.database.read() as connection:
@@ -128,6 +159,7 @@ class StoreJournal:
 
     def _insert_release(self, connection: Connection, release: Release) -> None:
         published, error = release.decision is Decision.PUBLISHED, release.error
+        noisy = release if release.raw is None else release.raw
         mine = releases.c.stream == self._stream
         newest = sa.select(sa.func.max(releases.c.slot)).where(mine, releases.c.decision == Decision.PUBLISHED.value)
         source = release.slot if published else connection.execute(newest).scalar() or 0
@@ -139,13 +171,23 @@ class StoreJournal:
                 decision=release.decision.value,
                 threshold=release.threshold,
                 source=source,
-                counts=squeeze(release.counts) if published else None,
-                standard_error=squeeze(release.standard_error) if published else None,
+                counts=squeeze_counts(noisy.counts) if published else None,
+                standard_error=squeeze(noisy.standard_error) if published else None,
                 variance=None if error is None else error.variance,
                 squared_bias=None if error is None else error.squared_bias,
                 noise=None if error is None else error.noise,
             )
         )
+        if not self.plain:
+            connection.execute(
+                shown.insert().values(
+                    stream=self._stream,
+                    slot=release.slot,
+                    counts=squeeze_counts(release.counts),
+                    standard_error=squeeze(release.standard_error),
+                    assumption=release.assumption,
+                )
+            )
         connection.execute(waiting.delete().where(waiting.c.stream == self._stream, waiting.c.slot <= release.slot))
 
     def _keep_wishes(self, connection: Connection, slot: int) -> None:
@@ -172,47 +214,3 @@ class StoreJournal:
             words = f'INSERT INTO seats (stream, since, person, "row") VALUES ({mark})'  # noqa: S608
             connection.exec_driver_sql(words, [(self._stream, slot, person, row) for person, row in moved])
         return now
-
-
-def read_seats(connection: Connection, stream: int) -> dict[int, int]:
-    """The row in which everybody sits by the newest slot; without those who sit nowhere."""
-    order = sa.select(seats.c.person, seats.c.row).where(seats.c.stream == stream).order_by(seats.c.since)
-    found: dict[int, int] = dict(connection.execute(order).all())
-    return {person: row for person, row in found.items() if row >= 0}
-
-
-def read_release(connection: Connection, stream: int, slot: int, cells: int) -> Release | None:
-    """The release of a slot, with the counts that it repeats; None if there is none."""
-    return next(read_releases(connection, stream, cells, slot, slot), None)
-
-
-def read_releases(
-    connection: Connection, stream: int, cells: int, first: int, last: int
-) -> Any:  # an iterator of releases, oldest first
-    """Releases of a range of slots, each with the counts that it repeats."""
-    wanted = sa.select(releases).where(releases.c.stream == stream, releases.c.slot.between(first, last))
-    source, counts, error = -1, _NOBODY, np.empty(0)
-    for kept in connection.execute(wanted.order_by(releases.c.slot)):
-        if kept.source != source:
-            source = kept.source
-            counts, error = _published(connection, stream, source, cells, kept)
-        parts = None if kept.noise is None else ExpectedError(kept.variance, kept.squared_bias, kept.noise)
-        yield Release(kept.slot, counts, Decision(kept.decision), kept.threshold, error, parts)
-
-
-def _published(
-    connection: Connection, stream: int, source: int, cells: int, kept: Any
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    if source == 0:
-        counts, error = np.zeros(cells, np.int64), np.full(cells, np.inf)
-    else:
-        if kept.slot != source:
-            where = (releases.c.stream == stream) & (releases.c.slot == source)
-            kept = connection.execute(sa.select(releases.c.counts, releases.c.standard_error).where(where)).one()
-        counts, error = whole(kept.counts), real(kept.standard_error)
-    counts.flags.writeable = error.flags.writeable = False
-    return counts, error
-
-
-def _lost(slot: int, cells: int) -> Release:
-    return Release(slot, np.zeros(cells, np.int64), Decision.LOST, None, np.full(cells, np.inf), None)

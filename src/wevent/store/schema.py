@@ -114,7 +114,31 @@ releases = Table(
     CheckConstraint("decision IN ('published', 'skipped', 'nullified', 'lost')", name="decision"),
     CheckConstraint("(decision = 'published') = (counts IS NOT NULL)", name="counts"),
 )
-"""What was released. Only published slots hold counts; the others repeat those of slot `source`, 0 for none."""
+"""What was released. Only published slots hold counts, noisy ones; the others repeat those of slot `source`, 0 for
+none. Where a filter stands between, what it showed instead is in `shown`."""
+
+shown = Table(
+    "shown",
+    metadata,
+    Column("stream", Integer, primary_key=True),
+    Column("slot", BigInteger, primary_key=True, autoincrement=False),
+    Column("counts", LargeBinary, nullable=False),
+    Column("standard_error", LargeBinary, nullable=False),
+    Column("assumption", Text),
+    ForeignKeyConstraint(["stream", "slot"], ["releases.stream", "releases.slot"]),
+)
+"""What a filter showed in every slot, published or not; without a filter nothing. The assumption is in words."""
+
+learned = Table(
+    "learned",
+    metadata,
+    Column("stream", Integer, ForeignKey("streams.id"), primary_key=True),
+    Column("part", Text, primary_key=True),
+    Column("slot", BigInteger, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+    CheckConstraint("part IN ('schedule', 'view', 'trigger')", name="part"),
+)
+"""What parts of a publisher have learned, the newest only: a schedule's with a charge, the others' with a release."""
 
 seats = Table(
     "seats",

@@ -1,8 +1,8 @@
 """A stream at work: a configuration and a store come in; slots go through, release after release.
 
-Opening brings the publisher to where the store left it: the last kept state, then every slot since then once more,
-without drawing anything. Slots that were charged and not released are lost; slots that an older copy of the store
-cannot know are given up (SPEC §8).
+Opening brings the publisher to where the store left it: the last kept state, what was learned until now, then every
+slot since that state once more, without drawing anything. Slots that were charged and not released are lost; slots that
+an older copy of the store cannot know are given up (SPEC §8).
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ import numpy as np
 import sqlalchemy as sa
 
 from wevent.budgets.ledger import Offer
-from wevent.cohorts.register import Register
-from wevent.cohorts.requirement import Dynamic, Fixed, Over, Requirement
+from wevent.cohorts.requirement import Requirement
 from wevent.config.model import Config
 from wevent.errors import BudgetError, CorruptState, InvalidRequirement, SlotOutOfOrder
 from wevent.events.gathering import SlotRows
 from wevent.events.presence import Carry
 from wevent.events.slot import Slot
-from wevent.recipes import RECIPES
-from wevent.releases.keeping import forfeit, replay, restore, to_bytes
+from wevent.releases.keeping import forfeit, replay, restore, take_learned, to_bytes
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Release
 from wevent.store.arrays import squeeze, whole
 from wevent.store.database import Database
+from wevent.store.founding import GROUP, found, widened
 from wevent.store.intake import Intake
-from wevent.store.journal import Seating, StoreJournal, read_releases, read_seats
+from wevent.store.journal import Seating, StoreJournal
+from wevent.store.kept import read_releases, read_seats
+from wevent.store.learning import read_learned
 from wevent.store.requirements import Kept, count_people, newest_number, read_people, read_wishes
 from wevent.store.schema import carried, releases, slots, states
 from wevent.store.streams import open_stream
@@ -37,9 +38,6 @@ from wevent.store.writer import Clock, Writer
 
 STATE_EVERY = 64
 """How many slots are replayed at most when a stream is opened."""
-
-GROUP = "group"
-"""The name of the row of people who are not listed."""
 
 
 class Session:
@@ -216,13 +214,15 @@ class Session:
             ).scalar()
             held = connection.execute(sa.select(carried.c.last).where(carried.c.stream == stream)).scalar()
             bare = [row.slot for row in connection.execute(_unreleased(stream))]
-        for slot in bare:
-            self.journal.lose(slot)
         if held is not None and self._carry is not None:
             self._carry.take(whole(held))
         self._publisher = self._build(first=kept is None)
         if kept is not None:
             restore(self._publisher, kept)
+        with self.writer.database.read() as connection:
+            take_learned(self._publisher, read_learned(connection, stream, plain=self.journal.plain))
+        for slot in bare:
+            self.journal.lose(slot)
         with self.writer.database.read() as connection:
             after = sa.select(slots).where(slots.c.stream == stream, slots.c.slot >= self.next_slot)
             charges = connection.execute(after.order_by(slots.c.slot)).all()
@@ -253,48 +253,19 @@ class Session:
 
     def _build(self, *, first: bool) -> Publisher:
         """A publisher with the people of the first slot, or one that is about to be restored."""
-        config = self.config
-        register = Register()
+        asked: dict[int, Requirement] | None = None
         if first:
+            asked = {}
             with self.writer.database.read() as connection:
-                asked: dict[int, Requirement] = {}
                 self.journal.asked = newest_number(connection, self.writer.stream.id)
                 for wish in read_wishes(connection, self.writer.stream.id, 1):
                     if wish.requirement is None:
                         asked.pop(wish.person, None)
                     elif not wish.refused:
-                        asked[wish.person] = self._widened(wish.requirement)
-            register = Register.from_rows(asked)
-            if config.people.group is not None:
-                register.with_group(GROUP, self._widened(group_requirement(config)), config.people.group.size)
-        return RECIPES[config.privacy.mechanism](
-            register,
-            list(self.cells.names),
-            privacy=config.protection,
-            journal=self.journal,
-            horizon=config.privacy.horizon + config.people.carry - 1,
-            fast=False,
-        )
-
-
-def group_requirement(config: Config) -> Fixed:
-    """What the row of unlisted people asks for."""
-    group = config.people.group
-    if group is None:
-        raise InvalidRequirement("there is no group of unlisted people in the configuration")
-    budget = config.levels.budgets.get(str(group.epsilon), group.epsilon)
-    window = config.levels.windows.get(str(group.window), group.window)
-    return Fixed(budget, int(window))
-
-
-def widened(requirement: Requirement, carry: int) -> Requirement:
-    """A requirement as the ledger has to keep it where an event moves `carry` rows: windows w + A - 1 (SPEC §1)."""
-    if carry == 1:
-        return requirement
-    if isinstance(requirement, Fixed):
-        return Fixed(requirement.epsilon, requirement.window + carry - 1)
-    ahead, back = requirement.forward, requirement.backward
-    return Dynamic(Over(ahead.epsilon, ahead.window + carry - 1), Over(back.epsilon, back.window + carry - 1))
+                        asked[wish.person] = wish.requirement
+        publisher = found(self.config, self.journal, asked)
+        self.journal.follow(publisher)
+        return publisher
 
 
 def _unreleased(stream: int) -> sa.Select[tuple[int]]:
