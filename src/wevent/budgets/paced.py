@@ -39,7 +39,7 @@ class Paced(Planned):
     """
 
     name: ClassVar[str] = "paced"
-    dynamic: ClassVar[Serves] = None
+    dynamic: ClassVar[Serves] = "paced"
 
     def __init__(self, interval: int = 1) -> None:
         self.interval = interval
@@ -49,7 +49,9 @@ class Paced(Planned):
     def propose(self, now: Now) -> Proposal:
         """An equal part of the budget if the interval is over."""
         nothing = np.zeros(now.rows, np.int64)
-        return Proposal(nothing, now.fixed_paced(self.interval) if self.due(now) else nothing)
+        if not self.due(now):
+            return Proposal(nothing, nothing)
+        return Proposal(nothing, now.paced(self.interval), interval=self.interval)
 
     def due(self, now: Now) -> bool:
         """Whether the interval since the last publication is over."""
@@ -61,16 +63,17 @@ class Paced(Planned):
         if now.last_slot == self._planned:
             return
         self._planned, self._turn = now.last_slot, (self._turn + 1) % _TURNS
-        intervals = _intervals(now.longest_window)
+        ahead = now.ahead
+        intervals = _intervals(ahead.longest_window)
         waited = now.slot - now.last_slot if now.last_slot else np.inf
-        offers = [self._offer(now, int(k), max(0, int(k - min(waited, k)))) for k in intervals]
+        offers = [self._offer(ahead, int(k), max(0, int(k - min(waited, k)))) for k in intervals]
         errors = predict(intervals, np.array(offers))
         if errors is not None and np.isfinite(errors).any():
             self.interval = int(intervals[np.argmin(errors)])
 
     def _offer(self, now: Now, interval: int, wait: int) -> Units:
-        offer = np.minimum(now.fixed_paced(interval), now.room_after(wait))
-        return np.where(now.fixed_epsilon < UNBOUNDED, offer, 0)
+        offer = np.minimum(now.paced_after(interval, wait), now.room_after(wait))
+        return np.where(offer < UNBOUNDED, offer, 0)
 
     def state(self) -> dict[str, Any]:
         """The interval, and since when."""
@@ -92,6 +95,7 @@ class Watched(Paced):
     """
 
     name: ClassVar[str] = "watched"
+    dynamic: ClassVar[Serves] = "rows"
 
     def __init__(self, interval: int = 1) -> None:
         super().__init__(interval)
@@ -100,13 +104,13 @@ class Watched(Paced):
     def propose(self, now: Now) -> Proposal:
         """A tenth of E/w for looking, and nine tenths of an equal part of the budget."""
         self.due_now = self.due(now)
-        return Proposal(now.fixed_rate // 10, _nine_tenths(now.fixed_paced(self.interval)))
+        return Proposal(now.rate // 10, _nine_tenths(now.paced(self.interval)))
 
     def _offer(self, now: Now, interval: int, wait: int) -> Units:
-        known = now.fixed_epsilon < UNBOUNDED
-        looking = np.where(known, now.fixed_rate // 10, 0) * (wait + 1)
+        known = now.rate < UNBOUNDED
+        looking = np.where(known, now.rate // 10, 0) * (wait + 1)
         left = np.maximum(now.room_after(wait) - looking, 0)
-        return np.where(known, np.minimum(_nine_tenths(now.fixed_paced(interval)), left), 0)
+        return np.where(known, np.minimum(_nine_tenths(now.paced_after(interval, wait)), left), 0)
 
 
 def _nine_tenths(budgets: Units) -> Units:
