@@ -21,7 +21,7 @@ from wevent.budgets.versions import Versions
 if TYPE_CHECKING:  # numba
     from wevent.budgets.crowd import Crowd
 
-MOST = 512
+MOST = 256
 """So many people with dynamic requirements are looked at, and at least one of each level."""
 
 _AT_ONCE = 2**20

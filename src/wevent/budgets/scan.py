@@ -72,11 +72,9 @@ def borders(levels, past, now, totals, rows, slot):  # type: ignore[no-untyped-d
 
 @jit
 def least(windows, values, past, now, rows, slot):  # type: ignore[no-untyped-def]
-    """The least of a value per level over the active declarations of each row; other arguments as in `scan`.
+    """The least of `values` over the active declarations of each row (axes: row); `windows` are forward ones.
 
-    Args:
-        windows: forward windows (axes: level).
-        values: axes: level.
+    Both have one element per level; what was declared is given as in `scan`.
     """
     span = past.shape[0]
     ages = min(span, windows.max())
