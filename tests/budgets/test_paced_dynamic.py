@@ -76,7 +76,7 @@ def play(pair: Pair, tape: Tape, *, alone: bool) -> None:
 def expected(oracle: Any, schedule: Paced, slot: int, due: bool) -> tuple[int, int]:
     """Both parts by the oracle."""
     if isinstance(schedule, Watched):
-        return oracle.offer_watched(slot, schedule.interval)  # type: ignore[no-any-return]
+        return oracle.offer_watched(slot, schedule.interval)
     return 0, oracle.offer_paced(slot, schedule.interval) if due else 0
 
 
@@ -170,7 +170,8 @@ def test_what_is_foretold_comes_true(fast: bool, data: bytes, wait: int, interva
 @fast
 def test_the_plan_knows_the_longest_window_of_anybody(fast: bool) -> None:
     """A window that grows, on either side, widens what is tried from the next plan on; one that shrinks narrows it."""
-    register = Register.from_rows({"user-0": dynamic((ONE, 4)), "user-1": fixed(ONE, 6)})
+    people: dict[Hashable, Requirement] = {"user-0": dynamic((ONE, 4)), "user-1": fixed(ONE, 6)}
+    register = Register.from_rows(people)
     members = Membership(register, Ledger(fast=fast), dynamic=True)
     tried: list[int] = []
 

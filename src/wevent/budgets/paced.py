@@ -1,5 +1,8 @@
 """Publish every k-th slot: the ledger as it stands comes in, E / ceil(w/k) for each row goes out when it is due.
 
+Where a row is bound by several requirements, fixed versions, forward declarations that are still active or the
+backward one of this slot, the least of them counts.
+
 Noise falls with the budget of a publication and the stream drifts between two of them. With process variance q per
 slot and variance R of the noise of one slot's budget, the error is least near k = (R/q)^(1/3). How k is chosen is
 up to whoever foretells the error from public things (`releases.filters`); the room decides what is really offered.
@@ -34,7 +37,8 @@ class Paced(Planned):
         interval: k at the start, and for good if nothing is foretold.
 
     Guarantees:
-        While k stays the same every publication gets E / ceil(w/k): the windows always leave it.
+        While k and what is asked for stay the same every publication gets E / ceil(w/k): the windows always leave it.
+        A dynamic requirement that stays the same gets what a fixed one gets.
         What is proposed depends on requirements, spends and public counts only.
     """
 
@@ -88,7 +92,7 @@ class Watched(Paced):
     """Paced publishing with an eye on the stream: a tenth of the budget measures change, in equal parts in every slot.
 
     Part 2 is on offer in every slot, so that a trigger can publish before the interval is over; what the windows leave
-    so early is less. Nine tenths are for publications.
+    so early is less. Nine tenths are for publications. It serves dynamic rows, but no crowd of them.
 
     Attributes:
         due_now: whether the interval is over in the slot that was proposed for last.
