@@ -63,11 +63,13 @@ def pick(levels: Rows, most: int) -> tuple[Rows, Rows]:
     """Places spread evenly over the levels, at least one of each, ascending; and how many each stands for."""
     if levels.size <= most:
         return np.arange(levels.size), np.ones(levels.size, np.int64)
-    order = np.argsort(levels, kind="stable")
-    _, first, inverse, people = np.unique(levels[order], return_index=True, return_inverse=True, return_counts=True)
-    spread = np.arange(most) * levels.size // most
-    places = np.unique(np.concatenate([first, spread]))
-    group = inverse[places]
+    counted = np.bincount(levels)
+    people = counted[counted > 0]
+    first = np.cumsum(people) - people
+    small = levels.astype(np.uint16) if counted.size <= 2**16 else levels  # sorts in one pass
+    order = np.argsort(small, kind="stable")
+    places = np.unique(np.concatenate([first, np.arange(most) * levels.size // most]))
+    group = np.searchsorted(first, places, side="right") - 1
     chosen = np.bincount(group, minlength=people.size)
     rank = np.arange(places.size) - (np.cumsum(chosen) - chosen)[group]
     stands_for = people[group] // chosen[group] + (rank < people[group] % chosen[group])
