@@ -65,7 +65,7 @@ def test_where_all_are_fixed_nothing_changes(word: str) -> None:
         build(Register.from_rows(people), 4, noise=SeededNoise(3)) for build in (old, partial(auto, estimator=word))
     ]
     there = set(people)
-    for number in range(1, 91):
+    for number in range(1, 61):
         user, asked = f"user-{rng.integers(40)}", Fixed(float(rng.choice([0.4, 2])), int(rng.choice([2, 8, 30])))
         what = rng.random()
         for publisher in both:
@@ -111,6 +111,7 @@ def error(releases: list[Release], data: list[Any]) -> float:
 
 
 @fast
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["weighted", "pooled", "uncorrected"])
 def test_a_dynamic_stream_is_as_useful_as_a_fixed_one(word: str, fast: bool) -> None:
     """Constant requirements on both sides: the error is at most half as much again as in the fixed run (3 seeds)."""
