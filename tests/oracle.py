@@ -166,6 +166,27 @@ class OracleUser:
             proposals.append(min(AF, UF))
         return self._cut_part_2(slot, min(proposals))
 
+    def part(self, slot: int, interval: int) -> int:
+        """The least E / ceil(w/k) over everything that binds in the slot, k = `interval`."""
+        sides = [(version.requirement.epsilon, version.requirement.window) for version in self._live(slot)]
+        sides += [(asked.forward_epsilon, asked.forward_window) for _, asked in self._active(slot)]
+        back = self._in_force(slot)
+        if isinstance(back, DynamicReq):
+            sides.append((back.back_epsilon, back.back_window))
+        return min(E // len(range(0, w, interval)) for E, w in sides)
+
+    def offer_paced(self, slot: int, interval: int) -> int:
+        """What a paced schedule may spend in a slot in which it is due."""
+        return self._cut(self.part(slot, interval), self.room(slot)) if self.registered(slot) else 0
+
+    def offer_watched(self, slot: int, interval: int) -> tuple[int, int]:
+        """What watching spends: a tenth of the least E/w, and then at most nine tenths of the part."""
+        if not self.registered(slot):
+            return 0, 0
+        room, part = self.room(slot), self.part(slot, interval)
+        part_1 = self._cut(self.part(slot, 1) // 10, room)
+        return part_1, self._cut(part - -(-part // 10), None if room is None else room - part_1)
+
     def least_feasible(self, slot: int) -> int:
         """The least feasible EB in this slot: what its backward window holds; 0 without one."""
         back = self._in_force(slot)

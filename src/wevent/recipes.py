@@ -88,10 +88,11 @@ def auto(register: Register, cells: Cells, estimator: str = "unbiased", **settin
     """Paced publishing and a filter that choose by themselves, from public things only: what to begin with.
 
     Args:
-        register: people with fixed requirements.
+        register: people with fixed or dynamic requirements, or both.
         cells: how many, or their names.
         estimator: one of `ESTIMATORS`. By default nothing is assumed about the stream. `pooled` has far less noise, and
-            leans towards lenient people until it has found out by how much; `uncorrected` never finds out.
+            leans towards lenient people until it has found out by how much; `uncorrected` never finds out. Where many
+            people change what they ask for, some often have nothing left for a while: all but `unbiased` go on then.
         settings: as for `Publisher`.
     """
     if estimator not in ESTIMATORS:
@@ -142,7 +143,7 @@ class CommonPublisher(Publisher):
     def _content(self, requirement: Requirement) -> None:
         if not isinstance(requirement, Fixed):
             raise WrongKind(
-                f"{self.mechanism.name} serves one fixed requirement for all; use dpbd or dpba for dynamic ones"
+                f"{self.mechanism.name} serves one fixed requirement for all; use auto, dpbd or dpba for dynamic ones"
             )
         if requirement.units < self.common.units or requirement.window > self.common.window:
             raise InvalidRequirement(
@@ -156,7 +157,7 @@ class CommonPublisher(Publisher):
 def strictest(register: Register) -> Fixed:
     """The least budget over the longest window that anybody in a register asks for."""
     if any(isinstance(requirement, Dynamic) for requirement in register.table):
-        raise WrongKind("one requirement for all needs fixed requirements; use dpbd or dpba for dynamic ones")
+        raise WrongKind("one requirement for all needs fixed requirements; use auto, dpbd or dpba for dynamic ones")
     fixed = [requirement for requirement in register.table if isinstance(requirement, Fixed)]
     if not fixed:
         return Fixed(1, 1)

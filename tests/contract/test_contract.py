@@ -56,10 +56,12 @@ CLOCKED = ("auto", "uniform", "sample")
 """Recipes that measure no change."""
 
 CASES = [Case(name, "fixed") for name in RECIPES]
-CASES += [Case("dpbd", "dynamic"), Case("dpbd", "mixed"), Case("dpba", "dynamic"), Case("dpba", "mixed")]
+DYNAMIC = ("auto", "dpbd", "dpba")
+"""Recipes that serve dynamic requirements."""
+CASES += [Case(name, kind) for name in DYNAMIC for kind in ("dynamic", "mixed")]
 
 # Ledgers of fixed requirements know one way only.
-WAYS = [(case, fast) for case in CASES for fast in (FAST if case.recipe in ("dpbd", "dpba") else FAST[:1])]
+WAYS = [(case, fast) for case in CASES for fast in (FAST if case.recipe in DYNAMIC else FAST[:1])]
 every = pytest.mark.parametrize(
     ("case", "fast"), WAYS, ids=[f"{case.recipe}-{case.kind}-{'fast' if fast else 'plain'}" for case, fast in WAYS]
 )

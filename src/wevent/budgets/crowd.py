@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wevent.budgets import kernels
 from wevent.budgets.declarations import LevelTable
 from wevent.budgets.escapes import Escapes
+from wevent.budgets.later import parts
 from wevent.errors import BudgetExceeded, NotCharged
 from wevent.settings import Rest
 from wevent.units import UNBOUNDED, Units, show, to_epsilon
@@ -33,7 +34,8 @@ _ROWS: dict[str, tuple[Any, int]] = {
 """What is kept of every row, and of a row without a past (see `kernels`)."""
 _CODES = ("now", "last", "share_code")
 _SAVED: dict[str, tuple[Any, int]] = {"saved": (np.int64, 0), "saved_until": (np.int64, 0)}
-_PLAIN = ("span", "slot", "rows", "forgotten", "_newest", "_publications", "_known")
+_HALVES = 0
+_PLAIN = ("span", "slot", "rows", "forgotten", "_newest", "_publications", "_known", "_interval")
 _RINGS = ("_past", "_codes", "_published", "_spent_2", "_sums", "_after", "_after_until")
 
 
@@ -62,6 +64,7 @@ class Crowd:
         self._after = np.zeros((0, kernels.AFTER), np.int64)
         self._after_until = np.zeros((0, kernels.AFTER), np.int64)
         self._newest, self._publications = 7, 0
+        self._interval = _HALVES  # what the certificates are of: parts at this interval, or halves and shares
         self._known = self.forgotten = -(2**62)
         self._free: list[int] = []
         self._closed: tuple[bool, Units | None] | None = None  # a slot not yet in the certificates: what it published
@@ -156,6 +159,7 @@ class Crowd:
     def offer(self, kind: Literal["distribution", "absorption"] | None, rest: Rest) -> tuple[Units, Units, bool]:
         """Part 1, part 2, both cut to the room, and whether somebody rests and makes everybody rest."""
         self._fit_codes()
+        self._certify(_HALVES)
         self._keep(sums=bool(self.table.backward_window.max() > 1), saved=kind == "absorption")
         self._sync()
         part_1, part_2 = np.empty(self.rows, np.int64), np.empty(self.rows, np.int64)
@@ -189,11 +193,34 @@ class Crowd:
         self._offered = (part_1, part_2, codes, escapes)
         return part_1, part_2, nullified
 
+    def offer_part(self, interval: int) -> tuple[Units, Units]:
+        """For paced schedules: no part 1, and the least E / ceil(w/k) cut to the room; nothing for an interval of 0."""
+        self._fit_codes()
+        part_1, part_2 = np.zeros(self.rows, np.int64), np.zeros(self.rows, np.int64)
+        if interval:
+            self._certify(interval)
+            self._sync()
+            row, now, special = self._row, self._row["now"], np.empty(self.rows, np.bool_)
+            caps = parts(self.table.backward, self.table.backward_window, interval)
+            kernels.propose_part(
+                self._certified_levels(), caps, now, row["left"], row["share"], row["flags"], part_2, special
+            )
+            if special.any():
+                kernels.cut_part(
+                    *self._tables(), self._past, self._codes, *self._escapes.arrays, self._published, self._spent_2,
+                    row["flags"], self.born, now, self.slot, part_2, special,
+                )  # fmt: skip
+        part_1.flags.writeable = part_2.flags.writeable = False
+        self._offered = (part_1, part_2, np.zeros(self.rows, self._code), 0)
+        return part_1, part_2
+
     def charge(self, part_1: Units, part_2: Units, first_row: int) -> None:
         """Spend both parts in the next slot; refused for all if any row has less room."""
         self._sync()
         offered = self._offered
-        if offered is None or part_1 is not offered[0] or part_2 is not offered[1]:
+        if offered is not None and np.array_equal(part_1, offered[0]) and np.array_equal(part_2, offered[1]):
+            part_1, part_2 = offered[:2]
+        else:
             self._check(part_1, part_2, first_row)
         self.write(part_1, part_2)
 
@@ -253,6 +280,24 @@ class Crowd:
                 part_2[back] = self._spent_2[row, place]
         return part_1, part_2
 
+    def declared(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """What rows declare for the next slot (axes: row)."""
+        return self._row["now"][rows].astype(np.int64)
+
+    def past(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Units, Units]:
+        """Levels, part 1 and part 2 of rows in the last span - 1 slots, oldest first (axes: slot, row)."""
+        slots = np.arange(self.slot - self.span + 1, self.slot)
+        cells = (rows[None, :] >> 3, (slots % self.span)[:, None], rows[None, :] & 7)
+        there = (slots >= 1)[:, None]
+        levels, codes = np.where(there, self._past[cells], 0).astype(np.int64), np.where(there, self._codes[cells], 0)
+        odd = codes == np.iinfo(self._code).max
+        part_1, part_2 = self.table.share[np.where(odd, 0, codes)], np.zeros(levels.shape, np.int64)
+        for column in np.flatnonzero(odd.any(axis=0)).tolist():
+            part_1[:, column] = self.spends(int(rows[column]))[0]
+        for place in np.flatnonzero(self._published > max(self.slot - self.span, 0)).tolist():
+            part_2[self._published[place] - self.slot] = self._spent_2[rows, place]
+        return levels, part_1, part_2
+
     def spent_2_at(self, row: int, slot: int) -> int:
         """What a row spent in part 2 in `slot`, if that was the last publication; otherwise 0."""
         newest = self._newest
@@ -287,7 +332,7 @@ class Crowd:
         """The same crowd again."""
         crowd = cls(table, state["span"], state["slot"])
         for name in (*_PLAIN, *_RINGS):
-            setattr(crowd, name, state[name])
+            setattr(crowd, name, state.get(name, _HALVES))  # what has no interval was kept before there were any
         crowd._row, crowd._free, crowd._charged = state["row"], state["free"].tolist(), state["charged"]
         crowd._code = crowd._past.dtype.type
         crowd._escapes = Escapes.from_state(state["escapes"])
@@ -312,6 +357,44 @@ class Crowd:
         facts = [self.span, escape, self._newest, self._publications, self._known, self.forgotten, table.longest]
         return levels, np.array(facts, np.int64)
 
+    def _certified_levels(self) -> npt.NDArray[np.int64]:
+        """Levels for the certificates: in place of EF/2 and the share, what is paced knows EF and EF / ceil(wF/k)."""
+        levels, table = self._tables()[0], self.table
+        if self._interval > _HALVES:
+            levels[kernels.HALF] = table.forward
+            levels[kernels.SHARE] = parts(table.forward, table.forward_window, self._interval)
+        return levels
+
+    def _certify(self, interval: int) -> None:
+        """Keep certificates of parts at this interval, or of halves and shares, from now on."""
+        if interval == self._interval:
+            return
+        self._sync()
+        row, news = self._row, np.ones(self.rows, np.bool_)
+        row["share_until"][:] = 0
+        if _HALVES in (self._interval, interval):
+            row["left_until"][:] = 0
+            row["known"][:] = 0
+            if self._codes.any() or (interval == _HALVES and self._publications):
+                row["flags"] |= kernels.IRREGULAR  # a half may be overspent, or something spent in part 1
+        self._interval = interval
+        self._renew(np.zeros_like(row["last"]), None, news)
+
+    def _renew(self, last: npt.NDArray[Any], part_2: Units | None, news: npt.NDArray[np.bool_]) -> None:
+        """Take what was declared and published last into the certificates of marked rows; scan what expired."""
+        levels, facts = self._certified_levels(), self._tables()[1]
+        row, t = self._row, self.slot
+        left = (row["left"], row["left_until"], self._after, self._after_until, row["known"], row["top"])
+        share = (row["share"], row["share_code"], row["share_until"])
+        kernels.take_news(levels, facts, self._past, last, *left, *share, t, news)
+        if part_2 is not None:
+            kernels.take_publication(row["left"], self._after, row["known"], row["top"], part_2, row["flags"])
+        expired = np.flatnonzero(news)
+        if expired.size:
+            past = (self._past.reshape(-1), self._published, self._spent_2)
+            scratch = np.empty((2, self.table.longest + 1), np.int64)
+            kernels.renew(levels, facts, *past, *left, t, expired, *scratch)
+
     def _sync(self) -> None:
         """Take a closed slot into the certificates."""
         if self._closed is None:
@@ -320,18 +403,10 @@ class Crowd:
         part_2 = np.zeros(1, np.int64) if spent is None else spent
         levels, facts = self._tables()
         row, t = self._row, self.slot
-        left = (row["left"], row["left_until"], self._after, self._after_until, row["known"], row["top"])
-        share = (row["share"], row["share_code"], row["share_until"])
         news = np.empty(self.rows, np.bool_)
-        kernels.find_news(levels, row["last"], *left[:2], row["top"], share[0], share[2], t, news)
-        kernels.take_news(levels, facts, self._past, row["last"], *left, *share, t, news)
-        if fresh:
-            kernels.take_publication(row["left"], self._after, row["known"], row["top"], part_2, row["flags"])
-        expired = np.flatnonzero(news)
-        if expired.size:
-            past = (self._past.reshape(-1), self._published, self._spent_2)
-            scratch = np.empty((2, self.table.longest + 1), np.int64)
-            kernels.renew(levels, facts, *past, *left, t, expired, *scratch)
+        kept = (row["left"], row["left_until"], row["top"], row["share"], row["share_until"])
+        kernels.find_news(self._certified_levels(), row["last"], *kept, t, news)
+        self._renew(row["last"], spent, news)
         if "saved" in row:
             saved = (row["saved"], row["saved_code"], row["saved_until"])
             kernels.take_saved(levels, row["last"], *saved, t, fresh, part_2)

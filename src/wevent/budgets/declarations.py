@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.budgets.history import History
+from wevent.budgets.later import Later
 from wevent.cohorts.requirement import Dynamic
 from wevent.units import UNBOUNDED, Units
 
@@ -188,17 +189,15 @@ class Declarations:
         chunk = max(1, _AT_ONCE // max(1, min(self.span, self.table.longest)))
         return [rows[k : k + chunk] for k in range(0, rows.size, chunk)]
 
-    def _look_back(
-        self, history: History, rows: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    def _look_back(self, slot: int, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """The slots that declarations may reach over, newest first, and what was declared there (axes: age, row)."""
-        slots = history.slot - np.arange(min(self.span, self.table.longest))
+        slots = slot - np.arange(min(self.span, self.table.longest))
         level = self._past[(slots % self.span)[:, None], rows]
         level[0] = self.now[rows]
         return slots, level
 
     def _scan(self, history: History, rows: npt.NDArray[np.int64]) -> tuple[Units, ...]:
-        slots, level = self._look_back(history, rows)
+        slots, level = self._look_back(history.slot, rows)
         age = (history.slot - slots)[:, None]
         idle = age >= self.table.forward_window[level]
         part_1, part_2 = history.since(slots, rows)
@@ -209,6 +208,26 @@ class Declarations:
         for array in values:
             array[idle] = UNBOUNDED
         return (*(array.min(axis=0) for array in values), most)
+
+    def least(self, slot: int, rows: npt.NDArray[np.int64], values: Units) -> Units:
+        """The least of a value per level over the active declarations of `rows`, unbounded without one (axes: row)."""
+        if self._fast:
+            from wevent.budgets.scan import least
+
+            found: Units = least(self.table.forward_window, values, self._past, self.now, rows, slot)
+            return found
+        result = [np.empty(0, np.int64)]
+        for some in self._chunks(rows):
+            slots, level = self._look_back(slot, some)
+            active = (slot - slots)[:, None] < self.table.forward_window[level]
+            result.append(np.where(active, values[level], UNBOUNDED).min(axis=0))
+        return np.concatenate(result)
+
+    def later(self, history: History, rows: npt.NDArray[np.int64]) -> Later:
+        """What the declarations of `rows` will leave in the slots to come."""
+        slots, level = self._look_back(history.slot, rows)
+        part_1, part_2 = history.since(slots, rows)
+        return Later.of(self.table.forward_window[level], level, self.table.forward[level] - part_1 - part_2)
 
     def borders(self, history: History, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Largest border b(τ) of each row over its active declarations, -inf where there is none (axes: row)."""
@@ -221,21 +240,44 @@ class Declarations:
             return found
         parts = [np.empty(0)]
         for some in self._chunks(rows):
-            slots, level = self._look_back(history, some)
+            slots, level = self._look_back(history.slot, some)
             _, part_2 = history.since(slots, some)
             border = part_2 / np.maximum(self.table.share[level], 1) + slots[:, None] - 1
             border[(history.slot - slots)[:, None] >= self.table.forward_window[level]] = -np.inf
             parts.append(border.max(axis=0))
         return np.concatenate(parts)
 
-    def backward(self, history: History, rows: npt.NDArray[np.int64]) -> Backward:
-        """What the requirements declared for this slot leave; `rows` must declare one."""
+    def backward(self, history: History, rows: npt.NDArray[np.int64], wait: int = 0) -> Backward:
+        """What the requirements declared for this slot leave; `rows` must declare one.
+
+        With `wait`, what they leave so many slots later if nothing is spent until then.
+        """
         level = self.now[rows]
         window, budget = self.table.backward_window[level], self.table.backward[level]
-        part_1, part_2 = history.spent(window, rows)
-        unknown = history.slot - window + 1 < history.known_since[rows]
+        part_1, part_2 = history.spent(np.maximum(window - wait, 1) if wait else window, rows)
+        unknown = history.slot + wait - window + 1 < history.known_since[rows]
         room = np.where(unknown, 0, budget - part_1 - part_2)
         return Backward(rows, room, budget // 2 - part_1, budget // 2 - part_2)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Declarations:
+        """A copy of some rows."""
+        self.reserve(int(rows.max(initial=-1)) + 1)
+        some = Declarations(self.span, fast=self._fast)
+        some.table, some.now, some._past, some._until = (
+            self.table,
+            self.now[rows],
+            self._past[:, rows],
+            self._until[rows],
+        )
+        return some
+
+    def append(self, levels: npt.NDArray[np.integer[Any]], now: npt.NDArray[np.integer[Any]], slot: int) -> None:
+        """More rows: what they declared in the last span - 1 slots, oldest first (axes: slot, row), and declare now."""
+        past = np.zeros((self.span, now.size), np.int32)
+        past[np.arange(slot - levels.shape[0], slot) % self.span] = levels
+        self._past = np.concatenate([self._past, past], axis=1)
+        self.now = np.concatenate([self.now, now.astype(np.int32)])
+        self._until = np.concatenate([self._until, np.zeros(now.size, np.int64)])
 
     def state(self, rows: int) -> dict[str, Any]:
         """Everything, as plain values and arrays."""

@@ -161,6 +161,27 @@ class History:
         self._gapless &= not lost.any()
         self._totals, self.span = wider, span
 
+    def take(self, rows: npt.NDArray[np.int64]) -> History:
+        """A copy of some rows."""
+        some = History(self.span)
+        some.slot, some.rows, some.forgotten, some._gapless = self.slot, rows.size, self.forgotten, self._gapless
+        some._totals, some._born, some._known = self._totals[:, :, rows], self._born[rows], self._known[rows]
+        return some
+
+    def append(self, part_1: Units, part_2: Units, born: npt.NDArray[np.int64], known: int) -> None:
+        """More rows: what they spent in the last span - 1 slots, oldest first (axes: slot, row).
+
+        A row born before slot `known` remembers nothing older than that.
+        """
+        totals = np.zeros((2, self.span, born.size), np.int64)
+        slots = np.arange(self.slot - part_1.shape[0], self.slot)
+        totals[:, slots % self.span] = np.cumsum([part_1, part_2], axis=1)
+        self._totals = np.concatenate([self._totals, totals], axis=2)
+        self._born = np.concatenate([self._born, born])
+        self._known = np.concatenate([self._known, np.where(born < known, known, LONG_AGO)])
+        self._gapless &= bool((born >= known).all())
+        self.rows = self._born.size
+
     def _reserve(self, rows: int) -> None:
         room = self._born.size
         if rows > room:

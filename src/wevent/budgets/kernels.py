@@ -456,6 +456,52 @@ def cut_to_room(  # type: ignore[no-untyped-def]
 
 
 @jit
+def propose_part(levels, caps, now, left, share, flags, part_2, special):  # type: ignore[no-untyped-def]
+    """The least of part, backward part (`caps`, axes: level) and what is left; marks rows to look at.
+
+    In `levels` and certificates EF stands in the place of EF/2 and EF / ceil(wF/k) in that of the share.
+    """
+    whole, parts, windows = levels[HALF], levels[SHARE], levels[BACKWARD_WINDOW]
+    for row in range(now.size):
+        level = now[row]
+        two = min(min(share[row], parts[level]), min(min(left[row], whole[level]), caps[level]))
+        part_2[row] = max(two, 0)
+        special[row] = (level > 0) & (two > 0) & ((windows[level] > 1) | ((flags[row] & IRREGULAR) > 0))
+
+
+@jit
+def cut_part(  # type: ignore[no-untyped-def]
+    levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, flags, born, now, t,
+    part_2, special,
+):  # fmt: skip
+    """Cut part 2 of the marked rows to their backward requirement and, where part 1 was spent, to the room."""
+    known, forgotten = facts[KNOWN], facts[FORGOTTEN]
+    for row in range(now.size):
+        if not special[row]:
+            continue
+        level = np.int64(now[row])
+        window, two = levels[BACKWARD_WINDOW, level], part_2[row]
+        room = levels[BACKWARD, level]
+        if t - window < forgotten or (t - window + 1 < known and born[row] < known):
+            room = np.int64(0)  # the window reaches into forgotten slots
+        elif flags[row] & IRREGULAR:
+            sum_1, sum_2 = _spent(
+                levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window
+            )
+            room -= sum_1 + sum_2
+            ahead = _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t)
+            room = min(room, min(ahead, levels[FORWARD, level]))
+        else:
+            place = facts[NEWEST]
+            for _ in range(facts[PUBLICATIONS]):
+                if published[place] <= t - window:
+                    break
+                room -= spent_2[row, place]
+                place = place - 1 if place > 0 else published.size - 1
+        part_2[row] = max(min(two, room), np.int64(0))
+
+
+@jit
 def assign(now, levels, choice):  # type: ignore[no-untyped-def]
     """Let every row declare a level by its index, -1 for no change."""
     for row in range(now.size):

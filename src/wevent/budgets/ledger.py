@@ -8,7 +8,7 @@ rows or for none, against the room in total over all parts and all live versions
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +18,12 @@ from wevent.budgets.history import History
 from wevent.budgets.rows import Rows
 from wevent.budgets.schedules import Proposal, Schedule
 from wevent.budgets.versions import Versions
-from wevent.errors import BudgetExceeded, NotCharged
+from wevent.errors import BudgetExceeded, NotCharged, WrongKind
 from wevent.settings import Privacy
 from wevent.units import MAX_EPSILON, NANO, Units, show, to_epsilon
+
+if TYPE_CHECKING:  # numba
+    from wevent.budgets.crowd import Crowd
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Ledger(Rows):
         part_2 = np.maximum(np.minimum(proposal.part_2, room - part_1), 0)
         nullified, part_2 = self._rest(proposal, part_2)
         if self.crowd is not None:
-            crowd_1, crowd_2, crowd_rests = self.crowd.offer(schedule.dynamic, self.privacy.rest)
+            crowd_1, crowd_2, crowd_rests = self._crowd_offer(self.crowd, schedule, proposal)
             part_1, part_2 = self._join(part_1, crowd_1), self._join(part_2, crowd_2)
             nullified = nullified or crowd_rests
         if nullified and part_2.any():
@@ -185,6 +188,14 @@ class Ledger(Rows):
         return ledger
 
     # --- inside --------------------------------------------------------------------------------
+
+    def _crowd_offer(self, crowd: Crowd, schedule: Schedule, proposal: Proposal) -> tuple[Units, Units, bool]:
+        """Both parts for the crowd, cut to the room, and whether somebody there makes everybody rest."""
+        if schedule.dynamic == "rows":
+            raise WrongKind(f"{schedule.name} does not serve a crowd; make the ledger or the publisher with fast=False")
+        if schedule.dynamic == "paced":
+            return (*crowd.offer_part(proposal.interval), False)
+        return crowd.offer(schedule.dynamic, self.privacy.rest)
 
     def _rest(self, proposal: Proposal, part_2: Units) -> tuple[bool, Units]:
         if proposal.resting is None:

@@ -206,7 +206,7 @@ class Membership:
         if isinstance(requirement, Dynamic) and not self._dynamic:
             raise WrongKind(
                 "this mechanism serves fixed requirements only, and a dynamic one was asked for; "
-                "use dpbd or dpba, or ask for Fixed(epsilon, window)"
+                "use auto, dpbd or dpba, or ask for Fixed(epsilon, window)"
             )
         check_limits(requirement, self.ledger.privacy.limits)
         least, greatest = self._with_share(requirement)

@@ -7,14 +7,19 @@ Everything is in whole nano-ε with one element per row, is computed when first 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.declarations import Backward, Declarations, Forward
+from wevent.budgets.declarations import Backward, Declarations, Forward, LevelTable
 from wevent.budgets.history import History
+from wevent.budgets.later import Later, parts
 from wevent.budgets.versions import Versions
 from wevent.units import UNBOUNDED, Units
+
+if TYPE_CHECKING:  # numba
+    from wevent.budgets.crowd import Crowd
 
 
 class Now:
@@ -24,6 +29,7 @@ class Now:
         slot: that slot.
         last_slot: the last slot in which part 2 was spent, 0 if none.
         last_spend: what each row spent there in part 2.
+        sizes: how many people each row stands for.
     """
 
     def __init__(
@@ -31,16 +37,17 @@ class Now:
         history: History,
         versions: Versions,
         declarations: Declarations,
-        members: npt.NDArray[np.bool_],
+        sizes: npt.NDArray[np.int64],
         last_slot: int,
         last_spend: Units,
+        crowd: Crowd | None = None,
     ) -> None:
         self.slot = history.slot
         self.rows = history.rows
         self.last_slot, self.last_spend = last_slot, last_spend
         self._history, self._versions, self._declarations = history, versions, declarations
-        self._members = members
-        self._active = declarations.active_rows(history.slot, members)
+        self.sizes, self._members, self._crowd = sizes, sizes > 0, crowd
+        self._active = declarations.active_rows(history.slot, self._members)
 
     @cached_property
     def room(self) -> Units:
@@ -51,6 +58,11 @@ class Now:
         if self._backward is not None:
             room = self._spread(room, self._backward.rows, self._backward.room)
         return np.where(self._members, np.maximum(room, 0), 0)
+
+    @cached_property
+    def declaring(self) -> npt.NDArray[np.int64]:
+        """Rows with a dynamic requirement in force."""
+        return self._active[self._declarations.now[self._active] > 0]
 
     @cached_property
     def fixed_share(self) -> Units:
@@ -72,10 +84,43 @@ class Now:
         times = -(-self._versions.window // interval)
         return self._versions.least(self._versions.epsilon // times, self.rows)
 
+    def paced(self, interval: int) -> Units:
+        """Least E / ceil(w/k) over everything that binds, k = `interval`: live versions, declarations, backward."""
+        return self._with_declared(self.fixed_paced(interval), interval)
+
+    @cached_property
+    def rate(self) -> Units:
+        """Least E/w over everything that binds."""
+        return self._with_declared(self.fixed_rate, 1)
+
+    def paced_after(self, interval: int, wait: int) -> Units:
+        """What `paced` will be `wait` slots later if nobody asks for anything else until then.
+
+        Of fixed versions, all that live now are taken to live then.
+        """
+        part = self.fixed_paced(interval)
+        if self._later is None:
+            return part
+        ahead = parts(self._levels.forward, self._levels.forward_window, interval)
+        part = self._spread(part, self._active, self._later.least(ahead, wait))
+        return self._with_backward(part, interval)
+
     def room_after(self, wait: int) -> Units:
-        """The room of fixed versions `wait` slots later, if nothing is spent until then; never below 0."""
+        """The room `wait` slots later, if nothing is spent and nobody asks for anything else; never below 0."""
         spent = self._versions.spent(self._history, wait)
-        return np.maximum(self._versions.room(self._history, spent, wait), 0)
+        room = self._versions.room(self._history, spent, wait)
+        if self._later is not None:
+            room = self._spread(room, self._active, self._later.room(wait))
+            back = self._declarations.backward(self._history, self.declaring, wait)
+            room = self._spread(room, back.rows, back.room)
+        return np.maximum(room, 0)
+
+    @cached_property
+    def ahead(self) -> Now:
+        """The same for looking ahead, people in a crowd included; of very many only some, evenly spread."""
+        from wevent.budgets.ahead import look_ahead
+
+        return look_ahead(self, self._history, self._versions, self._declarations, self._crowd)
 
     @cached_property
     def fixed_window(self) -> npt.NDArray[np.int64]:
@@ -84,8 +129,10 @@ class Now:
 
     @cached_property
     def longest_window(self) -> int:
-        """Longest window of any live fixed version."""
-        return int(self._versions.window.max(initial=1))
+        """Longest window of any live fixed version or of what anybody declares now, on either side."""
+        level, table = self._declarations.now[self.declaring], self._levels
+        declared = (table.forward_window[level].max(initial=1), table.backward_window[level].max(initial=1))
+        return int(max(self._versions.window.max(initial=1), *declared))
 
     @cached_property
     def fixed_left(self) -> Units:
@@ -139,10 +186,27 @@ class Now:
 
     @cached_property
     def _backward(self) -> Backward | None:
+        return self._declarations.backward(self._history, self.declaring) if self.declaring.size else None
+
+    @cached_property
+    def _later(self) -> Later | None:
+        return self._declarations.later(self._history, self._active) if self._active.size else None
+
+    @property
+    def _levels(self) -> LevelTable:
+        return self._declarations.table
+
+    def _with_declared(self, part: Units, interval: int) -> Units:
+        """Each row's part cut to EF / ceil(wF/k) of its active declarations and EB / ceil(wB/k) of the one now."""
         if not self._active.size:
-            return None
-        rows = self._active[self._declarations.now[self._active] > 0]
-        return self._declarations.backward(self._history, rows) if rows.size else None
+            return part
+        ahead = parts(self._levels.forward, self._levels.forward_window, interval)
+        part = self._spread(part, self._active, self._declarations.least(self.slot, self._active, ahead))
+        return self._with_backward(part, interval)
+
+    def _with_backward(self, part: Units, interval: int) -> Units:
+        back = parts(self._levels.backward, self._levels.backward_window, interval)
+        return self._spread(part, self.declaring, back[self._declarations.now[self.declaring]])
 
     def _alone(self, rows: npt.NDArray[np.int64], values: Units) -> Units:
         result = np.full(self.rows, UNBOUNDED, np.int64)

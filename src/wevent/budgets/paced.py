@@ -1,5 +1,8 @@
 """Publish every k-th slot: the ledger as it stands comes in, E / ceil(w/k) for each row goes out when it is due.
 
+Where a row is bound by several requirements, fixed versions, forward declarations that are still active or the
+backward one of this slot, the least of them counts.
+
 Noise falls with the budget of a publication and the stream drifts between two of them. With process variance q per
 slot and variance R of the noise of one slot's budget, the error is least near k = (R/q)^(1/3). How k is chosen is
 up to whoever foretells the error from public things (`releases.filters`); the room decides what is really offered.
@@ -23,23 +26,28 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 _TURNS = 987
 
+_NEARLY_ALL = 0.95
+"""Of all people; in a crowd whose requirements move somebody is always short of budget."""
+
 
 class Paced(Planned):
     """Every k-th slot, with an equal part of the budget each time.
 
     Intervals are stretched by up to a quarter, a different part of it each time: a stream with a rhythm of its own,
-    such as that of the day, would otherwise always be met in the same phase, and seem not to move at all.
+    such as that of the day, would otherwise always be met in the same phase, and seem not to move at all. After a change
+    of pace the windows may still hold what was spent before; then they are waited for, but no longer than the longest.
 
     Args:
         interval: k at the start, and for good if nothing is foretold.
 
     Guarantees:
-        While k stays the same every publication gets E / ceil(w/k): the windows always leave it.
+        While k and what is asked for stay the same every publication gets E / ceil(w/k): the windows always leave it.
+        A dynamic requirement that stays the same gets what a fixed one gets.
         What is proposed depends on requirements, spends and public counts only.
     """
 
     name: ClassVar[str] = "paced"
-    dynamic: ClassVar[Serves] = None
+    dynamic: ClassVar[Serves] = "paced"
 
     def __init__(self, interval: int = 1) -> None:
         self.interval = interval
@@ -49,7 +57,9 @@ class Paced(Planned):
     def propose(self, now: Now) -> Proposal:
         """An equal part of the budget if the interval is over."""
         nothing = np.zeros(now.rows, np.int64)
-        return Proposal(nothing, now.fixed_paced(self.interval) if self.due(now) else nothing)
+        if not self.due(now):
+            return Proposal(nothing, nothing)
+        return Proposal(nothing, now.paced(self.interval), interval=self.interval)
 
     def due(self, now: Now) -> bool:
         """Whether the interval since the last publication is over."""
@@ -60,25 +70,28 @@ class Paced(Planned):
         return waited >= self.interval + stretch and self._payable(now)
 
     def _payable(self, now: Now) -> bool:
-        """Whether the windows leave everybody nearly what is proposed: else those who have less would hardly count."""
-        wanted, known = now.fixed_paced(self.interval), now.fixed_epsilon < UNBOUNDED
-        return bool((now.room_after(0)[known] >= wanted[known] - wanted[known] // 4).all())
+        """Whether the windows leave nearly all people most of what is proposed: who has less would hardly count."""
+        ahead = now.ahead
+        wanted = ahead.paced_after(self.interval, 0)
+        enough = (ahead.room_after(0) >= wanted - wanted // 4) | (wanted >= UNBOUNDED)
+        return bool(ahead.sizes[enough].sum() >= _NEARLY_ALL * ahead.sizes.sum())
 
     def plan(self, now: Now, predict: Predict) -> None:
         """After each publication, the interval of least foretold error, with what the windows will leave then."""
         if now.last_slot == self._planned:
             return
         self._planned, self._turn = now.last_slot, (self._turn + 1) % _TURNS
-        intervals = _intervals(now.longest_window)
+        ahead = now.ahead
+        intervals = _intervals(ahead.longest_window)
         waited = now.slot - now.last_slot if now.last_slot else np.inf
-        offers = [self._offer(now, int(k), max(0, int(k - min(waited, k)))) for k in intervals]
+        offers = [self._offer(ahead, int(k), max(0, int(k - min(waited, k)))) for k in intervals]
         errors = predict(intervals, np.array(offers))
         if errors is not None and np.isfinite(errors).any():
             self.interval = int(intervals[np.argmin(errors)])
 
     def _offer(self, now: Now, interval: int, wait: int) -> Units:
-        offer = np.minimum(now.fixed_paced(interval), now.room_after(wait))
-        return np.where(now.fixed_epsilon < UNBOUNDED, offer, 0)
+        offer = np.minimum(now.paced_after(interval, wait), now.room_after(wait))
+        return np.where(offer < UNBOUNDED, offer, 0)
 
     def state(self) -> dict[str, Any]:
         """The interval, and since when."""
@@ -93,13 +106,14 @@ class Watched(Paced):
     """Paced publishing with an eye on the stream: a tenth of the budget measures change, in equal parts in every slot.
 
     Part 2 is on offer in every slot, so that a trigger can publish before the interval is over; what the windows leave
-    so early is less. Nine tenths are for publications.
+    so early is less. Nine tenths are for publications. It serves dynamic rows, but no crowd of them.
 
     Attributes:
         due_now: whether the interval is over in the slot that was proposed for last.
     """
 
     name: ClassVar[str] = "watched"
+    dynamic: ClassVar[Serves] = "rows"
 
     def __init__(self, interval: int = 1) -> None:
         super().__init__(interval)
@@ -108,13 +122,13 @@ class Watched(Paced):
     def propose(self, now: Now) -> Proposal:
         """A tenth of E/w for looking, and nine tenths of an equal part of the budget."""
         self.due_now = self.due(now)
-        return Proposal(now.fixed_rate // 10, _nine_tenths(now.fixed_paced(self.interval)))
+        return Proposal(now.rate // 10, _nine_tenths(now.paced(self.interval)))
 
     def _offer(self, now: Now, interval: int, wait: int) -> Units:
-        known = now.fixed_epsilon < UNBOUNDED
-        looking = np.where(known, now.fixed_rate // 10, 0) * (wait + 1)
+        known = now.rate < UNBOUNDED
+        looking = np.where(known, now.rate // 10, 0) * (wait + 1)
         left = np.maximum(now.room_after(wait) - looking, 0)
-        return np.where(known, np.minimum(_nine_tenths(now.fixed_paced(interval)), left), 0)
+        return np.where(known, np.minimum(_nine_tenths(now.paced_after(interval, wait)), left), 0)
 
 
 def _nine_tenths(budgets: Units) -> Units:

@@ -84,9 +84,10 @@ class Rows:
                 self.history,
                 self.versions,
                 self.declarations,
-                self.sizes > 0,
+                self.sizes,
                 self.last_slot,
                 self._last_spend,
+                self.crowd,
             )
         return self._now
 

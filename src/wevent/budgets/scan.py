@@ -68,3 +68,23 @@ def borders(levels, past, now, totals, rows, slot):  # type: ignore[no-untyped-d
             spent = end - totals[1, (slot - age - 1) % ring, row]
             result[k] = max(result[k], spent / share + (slot - age) - 1)
     return result
+
+
+@jit
+def least(windows, values, past, now, rows, slot):  # type: ignore[no-untyped-def]
+    """The least of `values` over the active declarations of each row (axes: row); `windows` are forward ones.
+
+    Both have one element per level; what was declared is given as in `scan`.
+    """
+    span = past.shape[0]
+    ages = min(span, windows.max())
+    result = np.empty(rows.size, np.int64)
+    for k in range(rows.size):
+        row = rows[k]
+        found = _BIG
+        for age in range(ages):
+            level = now[row] if age == 0 else past[(slot - age) % span, row]
+            if age < windows[level]:
+                found = min(found, values[level])
+        result[k] = found
+    return result

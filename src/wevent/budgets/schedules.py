@@ -20,15 +20,20 @@ from wevent.units import UNBOUNDED, Units
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a schedule would like to spend (axes: row)."""
+    """What a schedule would like to spend (axes: row).
+
+    Attributes:
+        interval: of a paced schedule, for rows of a crowd: what every so many slots may cost; 0 for nothing now.
+    """
 
     part_1: Units
     part_2: Units
     resting: npt.NDArray[np.bool_] | None = None
+    interval: int = 0
 
 
-Serves = Literal["distribution", "absorption"] | None
-"""How crowds of dynamic rows are served; None if only fixed requirements are."""
+Serves = Literal["distribution", "absorption", "paced", "rows"] | None
+"""How crowds of dynamic rows are served; "rows" if only outside crowds, None if only fixed requirements are."""
 
 
 class Schedule(Protocol):

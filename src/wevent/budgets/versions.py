@@ -74,6 +74,16 @@ class Versions:
         mine = self.row == row
         return set(zip(self.epsilon[mine].tolist(), self.window[mine].tolist(), strict=True))
 
+    def take(self, rows: npt.NDArray[np.int64]) -> Versions:
+        """A copy of the live versions of some rows, which are numbered anew in the order given."""
+        number = np.full(max(int(self.row.max(initial=-1)), int(rows.max(initial=-1))) + 1, -1, np.int64)
+        number[rows] = np.arange(rows.size)
+        some = Versions()
+        some._table = self._table.copy()
+        some._table[0] = number[self.row]
+        some._keep(some._table[0] >= 0)
+        return some
+
     def prune(self, slot: int) -> None:
         """Drop what is dead in `slot`."""
         if slot > self._next_death:

@@ -52,7 +52,7 @@ def to_requirement(
         if not serves_dynamic(config):
             raise WrongKind(
                 f"{config.privacy.mechanism} serves fixed requirements only; leave the backward side out, "
-                "or use dpbd or dpba"
+                "or use auto, dpbd or dpba"
             )
         back = Over(_budget(config, backward_budget), _window(config, backward_window))
         asked = Dynamic(Over(_budget(config, budget), _window(config, window)), back)

@@ -86,7 +86,7 @@ class Publisher:
             )
         fast = has_numba() if fast is None else fast
         dynamic = mechanism.schedule.dynamic is not None
-        self.ledger = Ledger(self.privacy, horizon, fast=fast and dynamic)
+        self.ledger = Ledger(self.privacy, horizon, fast=fast and mechanism.schedule.dynamic not in (None, "rows"))
         self.members = Membership(register, self.ledger, dynamic=dynamic)
         self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
         self._reader.prepare(self.members.rows(), self.ledger.rows)
@@ -201,7 +201,7 @@ class Publisher:
 
     def _foretell(self, intervals: npt.NDArray[np.int64], budgets: Units) -> npt.NDArray[np.float64] | None:
         """Expected squared error of publishing at such intervals with such budgets (axes: interval, row)."""
-        sizes, s, view = self.ledger.all_sizes, self.privacy.sensitivity, self.view
+        sizes, s, view = self.ledger.now().ahead.sizes, self.privacy.sensitivity, self.view
         gap = intervals.astype(np.float64)
         seen = self.mechanism.estimator.foresee(Offers(budgets, gap), sizes, s, view.public)
         errors = view.outlook(gap, seen.noise, self._most)

@@ -115,6 +115,8 @@ MECHANISMS: dict[str, Entry] = {
     "auto": Entry(recipes.auto, "personal", "rows", "West97"),
     "auto_pooled": Entry(partial(recipes.auto, estimator="pooled"), "personal", "rows", "West97"),
     "auto_uncorrected": Entry(partial(recipes.auto, estimator="uncorrected"), "personal", "rows", "West97"),
+    "auto_dynamic": Entry(recipes.auto, "dynamic", "rows", "West97"),
+    "auto_dynamic_pooled": Entry(partial(recipes.auto, estimator="pooled"), "dynamic", "rows", "West97"),
 } | {
     name: Entry(
         baseline,

@@ -22,6 +22,8 @@ MECHANISMS = {
     "auto": "auto",
     "auto_pooled": "auto, pooled",
     "auto_uncorrected": "auto, pooled without contrast",
+    "auto_dynamic": "auto, moving requirements",
+    "auto_dynamic_pooled": "auto, pooled, moving requirements",
     "fast": "FAST",
     "rescuedp": "RescueDP",
     "pegasus": "PeGaSus",

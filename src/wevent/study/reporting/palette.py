@@ -97,6 +97,8 @@ LOOKS = {
     "auto": Look(_GOLD, "-", "*"),
     "auto_pooled": Look(_GOLD, "--", "D"),
     "auto_uncorrected": Look(_GOLD, ":", "d"),
+    "auto_dynamic": Look(_GOLD, "-.", "P"),
+    "auto_dynamic_pooled": Look(_GOLD, "-.", "X"),
 }
 """The looks of all mechanisms that come with the package."""
 

@@ -1,0 +1,251 @@
+"""Paced publishing under requirements that change: parts, rooms and plans against the oracle, numba against numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.budgets.test_crowd import Twins
+from tests.budgets.test_ledger_oracle import ENDINGS, USERS, read_requirement, tapes
+from tests.support import FAST, ONE, Pair, Tape, dynamic, fixed, sound
+
+from wevent import Dynamic, Register
+from wevent.budgets.ahead import MOST, pick
+from wevent.budgets.ledger import Ledger, Offer
+from wevent.budgets.membership import Membership
+from wevent.budgets.paced import Paced, Watched
+from wevent.budgets.schedules import DynamicAbsorption, DynamicDistribution, Schedule
+from wevent.cohorts.requirement import Requirement
+from wevent.errors import WrongKind
+from wevent.units import UNBOUNDED
+
+fast = pytest.mark.parametrize("fast", FAST)
+Asked = Callable[[int], Requirement]
+
+
+def live(pair: Pair, tape: Tape, table: list[Asked], *, alone: bool) -> None:
+    """A few people join, leave, return or ask for something else."""
+    for _ in range(tape.number(4)):
+        who, what = tape.number(3), tape.number(6)
+        if what < 4:
+            pair.ask(USERS[who], table[what](2_000_000_000 * who if alone else 0))
+        elif what == 4:
+            pair.leave(USERS[who])
+
+
+def restart(pair: Pair) -> None:
+    """The ledger, and the schedule with it, as bytes and back."""
+    kept, schedule = Ledger.from_bytes(pair.ledger.to_bytes(), pair.ledger.privacy), pair.schedule
+    kept.fast, pair.ledger, pair.members.ledger = pair.ledger.fast, kept, kept
+    assert isinstance(schedule, Paced)
+    pair.schedule = type(schedule)()
+    pair.schedule.restore(schedule.state())
+
+
+def play(pair: Pair, tape: Tape, *, alone: bool) -> None:
+    """Intervals change at any time; alone in a row, everybody offers what the oracle says, never more if not."""
+    table = [read_requirement(tape, flips=True) for _ in range(4)]
+    while tape:
+        live(pair, tape, table, alone=alone)
+        schedule = pair.schedule
+        assert isinstance(schedule, Paced)
+        if tape.number(3) == 0:
+            schedule.interval = 1 + tape.number(9)
+        if tape.number(12) == 0:
+            restart(pair)
+        due = schedule.due(pair.ledger.now())
+        offer = pair.offer()
+        sound(pair.members)
+        assert not offer.nullified
+        for user, view in pair.views(offer).items():
+            wanted = expected(view.oracle, schedule, pair.slot, due)
+            if alone:
+                assert (view.part_1, view.part_2) == wanted, user
+            else:
+                assert view.part_1 <= wanted[0] and view.part_1 + view.part_2 <= view.room
+            assert view.room <= (view.oracle.room(pair.slot) or 0)
+        pair.close(offer, tape.one_of(ENDINGS))
+    assert all(oracle.violations() == [] for oracle in pair.oracles.values())
+    assert all(oracle.worst() <= 1 for oracle in pair.oracles.values())
+
+
+def expected(oracle: Any, schedule: Paced, slot: int, due: bool) -> tuple[int, int]:
+    """Both parts by the oracle."""
+    if isinstance(schedule, Watched):
+        return oracle.offer_watched(slot, schedule.interval)
+    return 0, oracle.offer_paced(slot, schedule.interval) if due else 0
+
+
+KINDS = [(Paced, fast) for fast in FAST] + [(Watched, False)]
+kinds = pytest.mark.parametrize(("kind", "fast"), KINDS)
+
+
+@kinds
+@given(data=tapes)
+@settings(max_examples=60, deadline=None)
+def test_alone_in_a_row_the_oracle_offers_the_same(kind: type[Paced], fast: bool, data: bytes) -> None:
+    """The least equal part of everything that binds, cut to the room, through joins, leaves, changes and restarts."""
+    play(Pair(kind(), horizon=64, fast=fast), Tape(data), alone=True)
+
+
+@kinds
+@pytest.mark.parametrize("horizon", [1, 7])
+@given(data=tapes)
+@settings(max_examples=20, deadline=None)
+def test_in_shared_rows_every_promise_is_kept(kind: type[Paced], fast: bool, horizon: int, data: bytes) -> None:
+    """The same where people share rows and where windows reach into slots that were forgotten."""
+    play(Pair(kind(), horizon=horizon, fast=fast), Tape(data), alone=False)
+
+
+@pytest.mark.parametrize("odd", [False, True], ids=["offers", "odd charges"])
+def test_a_crowd_gives_the_same_numbers(odd: bool) -> None:
+    """Rooms and offers of numba and numpy are equal while intervals, people, requirements and even schedules change."""
+    pytest.importorskip("numba")
+    for seed in range(8):
+        twins, paced = Twins(seed), Paced()
+        for _ in range(70):
+            twins.live()
+            if twins.rng.random() < 0.2:
+                paced.interval = int(twins.rng.integers(1, 14))
+            schedule: Schedule = paced
+            if odd and twins.rng.random() < 0.1:
+                schedule = DynamicAbsorption() if twins.rng.random() < 0.5 else DynamicDistribution()
+            offers = twins.compare(schedule)
+            if odd and twins.rng.random() < 0.1:
+                offers = twins.odd_charge(offers)
+            published = bool(twins.rng.random() < 0.8)
+            for side, offer in zip(twins.sides, offers, strict=True):
+                side.ledger.charge(offer)
+                side.ledger.settle(published)
+            if twins.rng.random() < 0.05:
+                second = twins.sides[1]
+                second.ledger = Ledger.from_bytes(second.ledger.to_bytes(), second.ledger.privacy)
+                second.ledger.fast = True
+
+
+def test_a_crowd_cannot_be_watched() -> None:
+    """`Watched` says so where people are in a crowd, and how to do without one."""
+    pytest.importorskip("numba")
+    members = Membership(Register.from_rows({"user-0": dynamic((ONE, 4))}), Ledger(fast=True), dynamic=True)
+    with pytest.raises(WrongKind, match="fast=False"):
+        members.ledger.offer(Watched())
+
+
+# Plans
+
+
+@fast
+@given(data=tapes, wait=st.integers(0, 12), interval=st.integers(1, 9))
+@settings(max_examples=60, deadline=None)
+def test_what_is_foretold_comes_true(fast: bool, data: bytes, wait: int, interval: int) -> None:
+    """Room and parts that are foretold for a later slot are those found there, if nothing is spent or asked for.
+
+    Plans take fixed versions that live today to live then: with one, never more than what is found.
+    """
+    tape, pair = Tape(data), Pair(Paced(), people={"user-0": dynamic((ONE, 3), (ONE, 5))}, horizon=64, fast=fast)
+    table = [read_requirement(tape, flips=True) for _ in range(4)]
+    while tape:
+        live(pair, tape, table, alone=True)
+        pair.close(pair.offer(), tape.one_of(ENDINGS))
+    pair.members.begin_slot()
+    ahead = pair.ledger.now().ahead
+    room, part, moving = ahead.room_after(wait), ahead.paced_after(interval, wait), ahead.fixed_epsilon == UNBOUNDED
+    nothing = np.zeros(pair.ledger.rows, np.int64)
+    for _ in range(wait):
+        pair.ledger.charge(Offer(pair.slot, nothing, nothing, nullified=False))
+        pair.ledger.settle(published=False)
+    found = pair.ledger.now().ahead
+    there = found.sizes > 0
+    assert there.tolist() == (ahead.sizes > 0).tolist()
+    assert (room[there] <= found.room[there]).all() and (part[there] <= found.paced(interval)[there]).all()
+    moving &= there
+    assert room[moving].tolist() == found.room[moving].tolist()
+    assert part[moving].tolist() == found.paced(interval)[moving].tolist()
+
+
+@fast
+def test_the_plan_knows_the_longest_window_of_anybody(fast: bool) -> None:
+    """A window that grows, on either side, widens what is tried from the next plan on; one that shrinks narrows it."""
+    people: dict[Hashable, Requirement] = {"user-0": dynamic((ONE, 4)), "user-1": fixed(ONE, 6)}
+    register = Register.from_rows(people)
+    members = Membership(register, Ledger(fast=fast), dynamic=True)
+    tried: list[int] = []
+
+    def note(intervals: Any, budgets: Any) -> Any:
+        assert budgets.shape == (intervals.size, 2) and (budgets > 0).any()
+        tried.append(int(intervals[-1]))
+        return intervals - 1.0
+
+    schedule, ledger = Paced(), members.ledger
+    for asked in (None, dynamic((ONE, 30)), dynamic((ONE, 9), (ONE, 17)), dynamic((ONE, 2))):
+        if asked is not None:
+            members.change("user-0", asked)
+        schedule.interval = 1
+        schedule.plan(ledger.now(), note)
+        ledger.charge(ledger.offer(schedule))
+        ledger.settle(published=True)
+    assert tried == [6, 30, 17, 6]
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=400), st.integers(1, 60))
+def test_some_stand_for_all(levels: list[int], most: int) -> None:
+    """At least one of each level, each level by as many as there are, hardly more places than wanted."""
+    picked, stands_for = pick(np.array(levels), most)
+    assert (np.diff(picked) > 0).all() and (stands_for >= 1).all()
+    assert picked.size <= max(most + len(set(levels)), 1)
+    for level in set(levels):
+        mine = np.array(levels)[picked] == level
+        assert stands_for[mine].sum() == levels.count(level)
+
+
+@fast
+def test_many_people_are_foretold_by_some(fast: bool) -> None:
+    """With more people than are looked at, people add up, and all they would offer is within a twentieth."""
+    rng = np.random.default_rng(1)
+    table = [Dynamic((epsilon, window), (1, 12)) for epsilon in (0.2, 0.5, 1) for window in (3, 12)]
+    people = 4 * MOST
+    register = Register.from_levels(table, rng.integers(0, 6, people)).with_group("group-0", fixed(ONE, 5), 70)
+    members, schedule = Membership(register, Ledger(fast=fast), dynamic=True), Paced(2)
+    for _ in range(20):
+        members.declare(table, rng.integers(-1, 6, people))
+        members.begin_slot()
+        members.ledger.charge(members.ledger.offer(schedule))
+        members.ledger.settle(published=True)
+    ahead = members.ledger.now().ahead
+    assert ahead.sizes.sum() == people + 70
+    assert ahead.rows <= MOST + len(table) + 1
+    for interval in (1, 4, 12):
+        foretold = np.minimum(ahead.paced_after(interval, 0), ahead.room_after(0)) @ ahead.sizes
+        offered = members.ledger.offer(Due(interval)).part_2 @ members.ledger.all_sizes
+        assert abs(foretold - offered) < 0.05 * offered
+
+
+class Due(Paced):
+    """Publishes now, whatever the interval says."""
+
+    def due(self, now: Any) -> bool:
+        return True
+
+
+@fast
+def test_constant_requirements_are_as_good_as_fixed_ones(fast: bool) -> None:
+    """At any interval (E, w) on both sides, on one side, or fixed get the same part in every slot."""
+    for interval in (1, 3, 8, 20):
+        people: dict[Hashable, Requirement] = {
+            "user-0": fixed(ONE, 12),
+            "user-1": dynamic((ONE, 12)),
+            "user-2": dynamic((ONE, 12), (ONE, 12)),
+            "user-3": dynamic((2 * ONE, 12), (ONE, 12)),
+        }
+        members = Membership(Register.from_rows(people), Ledger(fast=fast), dynamic=True)
+        schedule = Paced(interval)
+        for slot in range(1, 60):
+            offer = members.ledger.offer(schedule)
+            part = ONE // -(-12 // interval) if (slot - 1) % interval == 0 else 0
+            assert offer.part_2[members.rows()].tolist() == [part] * 4
+            members.ledger.charge(offer)
+            members.ledger.settle(published=bool(part))

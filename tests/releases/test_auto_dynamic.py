@@ -1,0 +1,170 @@
+"""`auto` under fixed and dynamic requirements: the old numbers where all are fixed, useful ones where they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from tests.support import FAST, Record
+
+from wevent import Dynamic, Fixed, Mechanism, Publisher, Register, Release, Slot, auto
+from wevent.budgets.feasibility import violations
+from wevent.budgets.now import Now
+from wevent.budgets.paced import Paced
+from wevent.budgets.schedules import Proposal, Serves
+from wevent.cohorts.requirement import Requirement
+from wevent.decisions.clock import ClockTrigger
+from wevent.noise import SeededNoise
+from wevent.recipes import ESTIMATORS
+from wevent.releases.filters import StateSpace
+from wevent.releases.keeping import restore, to_bytes
+from wevent.study.watch import MovingWatch
+from wevent.units import UNBOUNDED, Units
+
+PEOPLE, CELLS = 400, 5
+every_word = pytest.mark.parametrize("word", ESTIMATORS)
+fast = pytest.mark.parametrize("fast", FAST)
+
+
+class FixedOnly(Paced):
+    """Paced publishing as it was when it knew fixed requirements only."""
+
+    dynamic: ClassVar[Serves] = None
+
+    def propose(self, now: Now) -> Proposal:
+        nothing = np.zeros(now.rows, np.int64)
+        return Proposal(nothing, now.fixed_paced(self.interval) if self.due(now) else nothing)
+
+    def _offer(self, now: Now, interval: int, wait: int) -> Units:
+        spent = now._versions.spent(now._history, wait)
+        room = np.maximum(now._versions.room(now._history, spent, wait), 0)
+        return np.where(now.fixed_epsilon < UNBOUNDED, np.minimum(now.fixed_paced(interval), room), 0)
+
+
+def places(slots: int, seed: int = 1) -> list[Any]:
+    """Where everybody is: a third of them moves slowly from cell to cell."""
+    rng = np.random.default_rng(seed)
+    home = rng.integers(0, CELLS, PEOPLE)
+    return [np.where(rng.random(PEOPLE) < 0.3, (home + slot // 40) % CELLS, home) for slot in range(slots)]
+
+
+@every_word
+def test_where_all_are_fixed_nothing_changes(word: str) -> None:
+    """Through joins, leaves and changes, `auto` releases what it did before it served dynamic requirements."""
+    rng = np.random.default_rng(2)
+    people = {f"user-{k}": Fixed(float(rng.choice([0.2, 1, 3])), int(rng.choice([3, 8, 20]))) for k in range(40)}
+
+    def old(register: Register, cells: int, **given: Any) -> Publisher:
+        mechanism = Mechanism("old", FixedOnly(), ClockTrigger(), ESTIMATORS[word](), StateSpace)
+        return Publisher(register, cells, mechanism, **given)
+
+    both = [
+        build(Register.from_rows(people), 4, noise=SeededNoise(3)) for build in (old, partial(auto, estimator=word))
+    ]
+    there = set(people)
+    for number in range(1, 61):
+        user, asked = f"user-{rng.integers(40)}", Fixed(float(rng.choice([0.4, 2])), int(rng.choice([2, 8, 30])))
+        what = rng.random()
+        for publisher in both:
+            if user not in there:
+                publisher.join(user, asked)
+            elif what < 0.3:
+                publisher.leave(user)
+            elif what < 0.6:
+                publisher.change(user, asked)
+        there = there - {user} if user in there and what < 0.3 else there | {user}
+        slot = Slot(number, {name: int(rng.integers(4)) for name in sorted(there)})
+        one, other = (publisher.step(slot) for publisher in both)
+        assert one.decision == other.decision and one.threshold == other.threshold
+        assert np.array_equal(one.counts, other.counts) and np.array_equal(one.standard_error, other.standard_error)
+    assert both[0].ledger.to_bytes() == both[1].ledger.to_bytes()
+
+
+def run(publisher: Publisher, data: list[Any]) -> list[Release]:
+    return [publisher.step(Slot(number, cells)) for number, cells in enumerate(data, 1)]
+
+
+@fast
+def test_constant_dynamic_requirements_release_the_same(fast: bool) -> None:
+    """With the same noise, (E, w) declared in every slot gives the very releases of a fixed (E, w)."""
+    epsilon, window = np.random.default_rng(4).choice([0.5, 1, 2], PEOPLE), np.tile([6, 12], PEOPLE // 2)
+    pairs = [(float(e), int(w)) for e, w in zip(epsilon, window, strict=True)]
+    data = places(80)
+    asked: list[dict[Hashable, Requirement]] = [
+        {k: Fixed(*pair) for k, pair in enumerate(pairs)},
+        {k: Dynamic(pair, pair) for k, pair in enumerate(pairs)},
+        {k: Dynamic(pair) if k % 2 else Fixed(*pair) for k, pair in enumerate(pairs)},
+    ]
+    releases = [run(auto(Register.from_rows(each), CELLS, noise=SeededNoise(5), fast=fast), data) for each in asked]
+    for first, *others in zip(*releases, strict=True):
+        for other in others:
+            assert first.decision == other.decision and first.threshold == other.threshold
+            assert np.array_equal(first.counts, other.counts)
+
+
+def error(releases: list[Release], data: list[Any]) -> float:
+    true = np.array([np.bincount(cells, minlength=CELLS) for cells in data])
+    return float(np.mean((np.array([release.counts for release in releases]) - true) ** 2))
+
+
+@fast
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ["weighted", "pooled", "uncorrected"])
+def test_a_dynamic_stream_is_as_useful_as_a_fixed_one(word: str, fast: bool) -> None:
+    """Constant requirements on both sides: the error is at most half as much again as in the fixed run (3 seeds)."""
+    epsilon, data = np.random.default_rng(6).choice([0.5, 1, 2], PEOPLE).tolist(), places(120)
+    errors = []
+    for kind in (lambda e: Fixed(e, 10), lambda e: Dynamic((e, 10), (e, 10))):
+        register = Register.from_rows({k: kind(e) for k, e in enumerate(epsilon)})
+        made = [auto(register, CELLS, estimator=word, noise=SeededNoise(seed), fast=fast) for seed in (1, 2, 3)]
+        errors.append(float(np.mean([error(run(publisher, data), data) for publisher in made])))
+    assert errors[1] <= 1.5 * errors[0]
+
+
+@fast
+@every_word
+def test_moving_requirements_keep_every_window(word: str, fast: bool) -> None:
+    """Everybody may ask for something else before every slot, restarts included: the worst window is at most 1.000."""
+    rng = np.random.default_rng(7)
+    table = [Dynamic((e, w), b) for e in (0.5, 1, 2) for w in (2, 5, 9) for b in ((1, 3), (2, 7), (100, 1))]
+    choice = rng.integers(0, len(table), 60)
+    publisher = auto(Register.from_levels(table, choice), CELLS, estimator=word, noise=SeededNoise(8), fast=fast)
+    watch, published = MovingWatch([table[k] for k in choice]), 0
+    for number in range(1, 121):
+        moved = np.where(rng.random(60) < 0.2, rng.integers(0, len(table), 60), -1)
+        if number % 10:
+            publisher.declare(table, moved)
+            watch.ask([(int(k), table[moved[k]]) for k in np.flatnonzero(moved >= 0)])
+        if number % 37 == 0:
+            twin = auto(Register.from_levels(table, choice), CELLS, estimator=word, noise=SeededNoise(9), fast=fast)
+            restore(twin, to_bytes(publisher))
+            assert twin.mechanism.schedule.state() == publisher.mechanism.schedule.state()  # type: ignore[attr-defined]
+            twin.journal, publisher = publisher.journal, twin
+        release = publisher.step(Slot(number, rng.integers(-1, CELLS, 60)))
+        published += release.raw is not None
+        assert publisher.trace is not None
+        watch.add(publisher.trace.spent[publisher.members.rows()])
+    assert watch.worst() <= 1
+    assert published >= 8
+
+
+def test_one_register_of_both_kinds() -> None:
+    """Fixed and dynamic side by side, flips between them and back: everybody's windows hold, and all are counted."""
+    rng = np.random.default_rng(10)
+    kinds: list[Requirement] = [Fixed(1, 6), Dynamic((1, 6), (2, 3)), Fixed(2, 3), Dynamic((2, 2), (1, 4))]
+    asked = {f"user-{k}": kinds[k % 4] for k in range(30)}
+    publisher = auto(Register.from_rows(asked), CELLS, estimator="pooled", noise=SeededNoise(11))
+    records = {user: Record() for user in asked}
+    for number in range(1, 101):
+        for user in rng.choice(list(asked), 2, replace=False).tolist():
+            asked[user] = kinds[rng.integers(4)]
+            publisher.change(user, asked[user])
+        publisher.step(Slot(number, {user: int(rng.integers(CELLS)) for user in asked}))
+        assert publisher.trace is not None
+        rows, register = publisher.members.rows(), publisher.members.register
+        for user, record in records.items():
+            record.note(asked[user], int(publisher.trace.spent[rows[register.position(user)]]))
+    assert all(violations(record.spends, record.promises()) == [] for record in records.values())
