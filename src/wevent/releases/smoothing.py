@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.errors import InvalidInput
-from wevent.releases.bank import Bank, Floats
-from wevent.releases.filters import models, new_bank
+from wevent.releases.bank import Bank
+from wevent.releases.filters import new_bank
+from wevent.releases.models import Floats, Models, all_models
 from wevent.releases.release import NORMAL_95, Release
 
 Slots = npt.NDArray[np.int64]
@@ -84,7 +85,7 @@ def smooth(publications: Sequence[Published], last: int | None = None) -> Smooth
     last = int(slots[-1]) if last is None else max(last, int(slots[-1]))
     values = np.stack([each.counts for each in publications])
     noise = np.stack([np.square(each.standard_error) for each in publications])
-    block = max(1, _HELD // (4 * len(publications) * models()[0].size))
+    block = max(1, _HELD // (11 * len(publications) * all_models().size))
     parts = [
         _smooth(slots, values[:, k : k + block], noise[:, k : k + block], last)
         for k in range(0, values.shape[1], block)
@@ -95,18 +96,15 @@ def smooth(publications: Sequence[Published], last: int | None = None) -> Smooth
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """How the bank stood after a publication; arrays have the axes (model, cell), `scale` is per cell."""
+    """How the bank stood after a publication, and just before it; `scale` is per cell (`releases.models`)."""
 
-    level: Floats
-    variance: Floats
+    state: Floats
     ahead: Floats
     weight: Floats
     scale: Floats
 
 
-def _forwards(
-    bank: Bank, slots: np.ndarray[tuple[int], np.dtype[np.int64]], values: Floats, noise: Floats
-) -> list[_Step]:
+def _forwards(bank: Bank, slots: Slots, values: Floats, noise: Floats) -> list[_Step]:
     steps = []
     for place, slot in enumerate(slots.tolist()):
         scale = np.maximum(bank.levels(), 1.0)
@@ -114,41 +112,57 @@ def _forwards(
             bank.update(slot - int(slots[place - 1]), values[place], noise[place], scale)
         else:
             bank.begin(values[0], noise[0], float("inf"))
-        steps.append(_Step(bank.level, bank.variance, bank.ahead, bank.weight, np.maximum(bank.levels(), 1.0)))
+        steps.append(_Step(bank.state, bank.ahead, bank.weight, np.maximum(bank.levels(), 1.0)))
     return steps
 
 
 def _smooth(slots: Slots, values: Floats, noise: Floats, last: int) -> tuple[Floats, Floats]:
     bank = new_bank(values.shape[1])
-    steps = _forwards(bank, slots, values, noise)
-    counts, variances = (
-        np.empty((last - slots[0] + 1, values.shape[1])),
-        np.empty((last - slots[0] + 1, values.shape[1])),
-    )
-    level, variance = steps[-1].level, steps[-1].variance
+    models, steps = bank.models, _forwards(bank, slots, values, noise)
+    shape = (last - int(slots[0]) + 1, values.shape[1])
+    counts, variances = np.empty(shape), np.empty(shape)
+    state = steps[-1].state
     for place in range(len(steps) - 1, -1, -1):
         step, here = steps[place], int(slots[place] - slots[0])
         weight = steps[min(place + _LATER, len(steps) - 1)].weight
-        drift, white = bank.process * step.scale, bank.white * step.scale
-        following = int(slots[place + 1]) if place + 1 < len(steps) else last + 1
-        for wait in range(1, following - int(slots[place])):
-            wide = step.variance + drift * wait
-            if place + 1 < len(steps):
-                pull = wide / steps[place + 1].ahead
-                middle = step.level + pull * (level - step.level)
-                spread = wide + np.square(pull) * (variance - steps[place + 1].ahead)
-            else:
-                middle, spread = step.level, wide
-            counts[here + wait], variances[here + wait] = _mixed(weight, middle, spread + white)
-        if place + 1 < len(steps):  # the level of this slot, knowing what came later
-            pull = step.variance / steps[place + 1].ahead
-            level = step.level + pull * (level - step.level)
-            variance = step.variance + np.square(pull) * (variance - steps[place + 1].ahead)
+        white = models.white * step.scale
+        following = steps[place + 1].ahead if place + 1 < len(steps) else None
+        gap = (int(slots[place + 1]) if place + 1 < len(steps) else last + 1) - int(slots[place])
+        for wait in range(1, gap):
+            then = models.ahead(step.state, wait, step.scale)
+            if following is not None:
+                then = _knowing_later(models, then, gap - wait, following, state)
+            mean, variance = models.shown(then)
+            counts[here + wait], variances[here + wait] = _mixed(weight, mean, variance + white)
+        if following is not None:
+            state = _knowing_later(models, step.state, gap, following, state)
+        level, variance = models.shown(state)
         R = noise[place]
         shown = level + white / (white + R) * (values[place] - level)
         spread = white * (R / (white + R)) + np.square(R / (white + R)) * variance
         counts[here], variances[here] = _mixed(weight, shown, spread)
     return counts, variances
+
+
+def _knowing_later(models: Models, state: Floats, gap: int, ahead: Floats, later: Floats) -> Floats:
+    """A state, knowing what is known `gap` slots later, where `ahead` was foretold and `later` is known [Rauch65]."""
+    step, left = models.glides * gap, models.memory**gap
+    _, _, of_level, both, of_second = state
+    # How this state and the foretold one vary together: rows are level and second here, columns there.
+    ll, ls, sl, ss = of_level + step * both, left * both, both + step * of_second, left * of_second
+    alone = ahead[4] <= 0.0  # a level without a second component
+    det = np.where(alone, 1.0, ahead[2] * ahead[4] - np.square(ahead[3]))
+    a = np.where(alone, 1 / ahead[2], ahead[4] / det)
+    b, c = np.where(alone, 0.0, -ahead[3] / det), np.where(alone, 0.0, ahead[2] / det)
+    ll, ls, sl, ss = ll * a + ls * b, ll * b + ls * c, sl * a + ss * b, sl * b + ss * c  # gains
+    level, second, x, y, z = later - ahead
+    known = np.empty_like(state)
+    known[0] = state[0] + ll * level + ls * second
+    known[1] = state[1] + sl * level + ss * second
+    known[2] = of_level + ll * (ll * x + ls * y) + ls * (ll * y + ls * z)
+    known[3] = both + sl * (ll * x + ls * y) + ss * (ll * y + ls * z)
+    known[4] = of_second + sl * (sl * x + ss * y) + ss * (sl * y + ss * z)
+    return known
 
 
 def _mixed(weight: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
