@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wevent.budgets.paced import Paced
+from wevent.budgets.paced import Attentive
 from wevent.budgets.schedules import (
     Absorption,
     Distribution,
@@ -27,6 +27,7 @@ from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased, Weighted
 from wevent.decisions.pooled import Pooled
+from wevent.decisions.watch import WatchTrigger
 from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
 from wevent.releases.filters import StateSpace
 from wevent.releases.publisher import Mechanism, Publisher
@@ -98,7 +99,8 @@ def auto(register: Register, cells: Cells, estimator: str = "unbiased", **settin
     if estimator not in ESTIMATORS:
         raise InvalidSetting(f"estimator must be one of {', '.join(ESTIMATORS)}; got {estimator!r}")
     name = "auto" if estimator == "unbiased" else f"auto {estimator}"
-    mechanism = Mechanism(name, Paced(), ClockTrigger(), ESTIMATORS[estimator](), StateSpace)
+    pace = Attentive()
+    mechanism = Mechanism(name, pace, WatchTrigger(pace), ESTIMATORS[estimator](), StateSpace)
     return Publisher(register, cells, mechanism, **settings)
 
 

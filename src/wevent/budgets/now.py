@@ -127,6 +127,11 @@ class Now:
         """Least window over live fixed versions."""
         return self._versions.least(self._versions.window, self.rows)
 
+    @property
+    def crowded(self) -> bool:
+        """Whether there are rows besides these, in a crowd."""
+        return self._crowd is not None
+
     @cached_property
     def longest_window(self) -> int:
         """Longest window of any live fixed version or of what anybody declares now, on either side."""

@@ -13,10 +13,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from wevent.budgets.now import Now
 from wevent.budgets.schedules import Planned, Predict, Proposal, Serves
 from wevent.units import UNBOUNDED, Units
+
+Intervals = npt.NDArray[np.int64]
 
 _STEP = 1.5
 """Intervals that are tried grow by this factor."""
@@ -25,6 +28,12 @@ _GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it, modulo 1, spread evenly however many there are."""
 
 _TURNS = 987
+
+_WORTH = 1.1
+"""A change of pace is worth while where the error is that much more otherwise: the windows must be waited for."""
+
+_OFTEN = 8
+"""Slots between two plans, so that they cost little where every slot is published; sooner at the start."""
 
 _NEARLY_ALL = 0.95
 """Of all people; in a crowd whose requirements move somebody is always short of budget."""
@@ -51,7 +60,7 @@ class Paced(Planned):
 
     def __init__(self, interval: int = 1) -> None:
         self.interval = interval
-        self._planned = -1  # the last publication that was looked at; 0 is before the first
+        self._seen = self._planned = -1  # the last publication that was looked at, and planned after; 0 before any
         self._turn = 0
 
     def propose(self, now: Now) -> Proposal:
@@ -77,29 +86,47 @@ class Paced(Planned):
         return bool(ahead.sizes[enough].sum() >= _NEARLY_ALL * ahead.sizes.sum())
 
     def plan(self, now: Now, predict: Predict) -> None:
-        """After each publication, the interval of least foretold error, with what the windows will leave then."""
-        if now.last_slot == self._planned:
+        """After a publication, the interval of least foretold error, with what the windows will leave then."""
+        if now.last_slot == self._seen:
             return
-        self._planned, self._turn = now.last_slot, (self._turn + 1) % _TURNS
-        ahead = now.ahead
-        intervals = _intervals(ahead.longest_window)
+        self._seen, self._turn = now.last_slot, (self._turn + 1) % _TURNS
+        if self._planned > 0 and now.last_slot - self._planned < min(_OFTEN, self._planned // 2):
+            return
+        self._planned = now.last_slot
+        intervals = _intervals(now.ahead.longest_window)
         waited = now.slot - now.last_slot if now.last_slot else np.inf
-        offers = [self._offer(ahead, int(k), max(0, int(k - min(waited, k)))) for k in intervals]
-        errors = predict(intervals, np.array(offers))
-        if errors is not None and np.isfinite(errors).any():
-            self.interval = int(intervals[np.argmin(errors)])
+        waits = np.maximum(intervals - np.minimum(waited, intervals), 0).astype(np.int64)
+        self._choose(now, intervals, waits, predict)
+
+    def _choose(self, now: Now, intervals: Intervals, waits: Intervals, predict: Predict) -> float:
+        """Take the interval of least error, and say how much that is; infinite if nothing is foretold."""
+        ahead = now.ahead
+        offers = [self._offer(ahead, k, wait) for k, wait in zip(intervals.tolist(), waits.tolist(), strict=True)]
+        errors = predict(intervals, np.array(offers), self._looking(ahead))
+        if errors is None or not np.isfinite(errors).any():
+            return np.inf
+        best = int(np.argmin(errors))
+        now_there = np.flatnonzero(intervals == self.interval)
+        if not (now_there.size and errors[now_there[0]] <= _WORTH * errors[best]):
+            self.interval = int(intervals[best])
+        return float(errors[best])
+
+    def _looking(self, now: Now) -> Units | None:
+        """What measuring change costs in every slot; None if it is not measured."""
+        return None
 
     def _offer(self, now: Now, interval: int, wait: int) -> Units:
-        offer = np.minimum(now.paced_after(interval, wait), now.room_after(wait))
+        offer = now.paced_after(interval, wait)
         return np.where(offer < UNBOUNDED, offer, 0)
 
     def state(self) -> dict[str, Any]:
         """The interval, and since when."""
-        return {"interval": self.interval, "planned": self._planned, "turn": self._turn}
+        return {"interval": self.interval, "seen": self._seen, "planned": self._planned, "turn": self._turn}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with what `state` gave."""
-        self.interval, self._planned, self._turn = state["interval"], state["planned"], state["turn"]
+        self.interval, self._turn = state["interval"], state["turn"]
+        self._seen, self._planned = state["seen"], state["planned"]
 
 
 class Watched(Paced):
@@ -124,18 +151,68 @@ class Watched(Paced):
         self.due_now = self.due(now)
         return Proposal(now.rate // 10, _nine_tenths(now.paced(self.interval)))
 
+    def _looking(self, now: Now) -> Units | None:
+        return np.where(now.rate < UNBOUNDED, now.rate // 10, 0)
+
     def _offer(self, now: Now, interval: int, wait: int) -> Units:
-        known = now.rate < UNBOUNDED
-        looking = np.where(known, now.rate // 10, 0) * (wait + 1)
-        left = np.maximum(now.room_after(wait) - looking, 0)
-        return np.where(known, np.minimum(_nine_tenths(now.paced_after(interval, wait)), left), 0)
+        return np.where(now.rate < UNBOUNDED, _nine_tenths(now.paced_after(interval, wait)), 0)
+
+
+class Attentive(Watched):
+    """`Paced`, or `Watched` where the stream has jumped and the next jump would be seen: whichever foretells less error.
+
+    Guarantees:
+        Whether it looks depends on requirements, spends and what is public.
+        In a crowd of dynamic requirements it does not look.
+    """
+
+    name: ClassVar[str] = "attentive"
+    dynamic: ClassVar[Serves] = "paced"
+
+    def __init__(self, interval: int = 1) -> None:
+        super().__init__(interval)
+        self.looks = False
+
+    def propose(self, now: Now) -> Proposal:
+        """As the one or the other."""
+        if self.looks:
+            return super().propose(now)
+        proposal = Paced.propose(self, now)
+        self.due_now = proposal.part_2 is not proposal.part_1
+        return proposal
+
+    def _choose(self, now: Now, intervals: Intervals, waits: Intervals, predict: Predict) -> float:
+        self.looks = False
+        without, interval = super()._choose(now, intervals, waits, predict), self.interval
+        if now.crowded:
+            return without
+        self.looks = True
+        if super()._choose(now, intervals, waits, predict) < without:
+            return without
+        self.looks, self.interval = False, interval
+        return without
+
+    def _looking(self, now: Now) -> Units | None:
+        return super()._looking(now) if self.looks else None
+
+    def _offer(self, now: Now, interval: int, wait: int) -> Units:
+        return super()._offer(now, interval, wait) if self.looks else Paced._offer(self, now, interval, wait)
+
+    def state(self) -> dict[str, Any]:
+        """The interval, since when, and whether it looks."""
+        return {**super().state(), "looks": int(self.looks)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with what `state` gave."""
+        super().restore(state)
+        self.looks = bool(state["looks"])
 
 
 def _nine_tenths(budgets: Units) -> Units:
     return budgets - -(-budgets // 10)
 
 
-def _intervals(longest: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _intervals(longest: int) -> Intervals:
     """Whole numbers from 1 to the longest window, each about half as much again as the last."""
     steps = np.arange(int(np.ceil(np.log(longest) / np.log(_STEP))) + 1 if longest > 1 else 1)
     return np.unique(np.append(np.minimum(np.floor(_STEP**steps), longest), longest).astype(np.int64))

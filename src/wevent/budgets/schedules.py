@@ -7,7 +7,6 @@ would like for part 1 (measuring change) and part 2 (publishing), and which rows
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -47,8 +46,20 @@ class Schedule(Protocol):
         ...
 
 
-Predict = Callable[[npt.NDArray[np.int64], Units], npt.NDArray[np.float64] | None]
-"""Intervals and the budgets of each (axes: interval, row) come in; expected squared errors or None go out."""
+class Predict(Protocol):
+    """Foretells errors from public things."""
+
+    def __call__(
+        self, intervals: npt.NDArray[np.int64], budgets: Units, looking: Units | None = None
+    ) -> npt.NDArray[np.float64] | None:
+        """Expected squared errors (axes: interval), or None.
+
+        Args:
+            intervals: slots from one publication to the next.
+            budgets: for each (axes: interval, row).
+            looking: budgets for measuring change in every slot, if it is measured (axes: row).
+        """
+        ...
 
 
 class Planned(ABC):

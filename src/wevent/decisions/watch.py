@@ -16,7 +16,7 @@ from wevent.budgets.ledger import Offer
 from wevent.budgets.paced import Watched
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.change import Verdict, deviation, measure_change
+from wevent.decisions.change import Verdict, deviation, measure_change, scale
 from wevent.decisions.selection import Selection
 from wevent.noise import Noise
 
@@ -26,8 +26,16 @@ _LEARNING = 0.05
 _UNUSUAL = 6.0
 """So many mean deviations above the usual distance are a jump; Laplace noise alone does it once in 800 slots."""
 
+_CLEAR = 12.0
+"""So many scales of its noise a distance must be for a jump to be seen with near certainty."""
+
 _FIRST = 20
 """Slots in which only what is usual is learned."""
+
+
+def sees(selection: Selection, sensitivity: int, cells: int) -> float:
+    """The least jump of the mean cell that stands out from what is measured at such a threshold; infinite without one."""
+    return _CLEAR * scale(selection, sensitivity) / cells
 
 
 class WatchTrigger:

@@ -37,7 +37,9 @@ class Bank:
         ahead: what it knew just before that.
         weight: of each model.
         doubted: squared size per slot of a jump that the next value has to confirm; 0 where there is none (axes: cell).
+        certain: the same where it is too large for noise: a burst, if the next value does not confirm it.
         held: what was known before such a jump.
+        reach: how far the mean cell goes in a jump, lately; 0 before any.
 
     Guarantees:
         Weights of each cell are at least 0 and sum to 1.
@@ -51,9 +53,9 @@ class Bank:
         self.ahead = self.held = self.state
         self.score = np.zeros((models.size, cells))
         self.weight = np.repeat(models.belief, cells, axis=1)
-        self.doubted = np.zeros(cells)
+        self.doubted = self.certain = np.zeros(cells)
         self._jumped = np.zeros(cells)
-        self._seen = 0.0
+        self._seen = self.reach = 0.0
         self._patience = patience
 
     @property
@@ -74,10 +76,12 @@ class Bank:
         total = there + noise
         surprise = value - mean
         off = surprise * surprise
-        jumped = (self.weight * (off / total)).sum(axis=0) > self._patience
+        strange = (self.weight * (off / total)).sum(axis=0)
+        jumped = strange > self._patience
         if jumped.any():  # all models begin anew there, and none is blamed [West97] §11.5
             excess = (self.weight * (off - total)).sum(axis=0)
             self.doubted = np.where(jumped, np.maximum(excess, 0.0), 0.0)
+            self.certain = np.where(strange > _CERTAIN * self._patience, self.doubted, 0.0)
             self.held = ahead.copy()
             more = np.where(jumped, off, 0.0)
             ahead[2] += more
@@ -93,11 +97,13 @@ class Bank:
         jumps = np.zeros_like(self._jumped)
         if self.doubted.any():
             before, after = (self.weight * self.held[0]).sum(axis=0), self.levels()
-            real = np.abs(value - after) < np.abs(value - before)
+            real = (self.doubted > 0) & (np.abs(value - after) < np.abs(value - before))
             false = (self.doubted > 0) & ~real
             self.state = np.where(false, self.held, self.state)
-            jumps = np.where(real, self.doubted, 0.0)
-            self.doubted = np.zeros_like(self.doubted)
+            jumps = np.where(real, self.doubted, self.certain)
+            self.doubted = self.certain = np.zeros_like(self.doubted)
+            if real.any():
+                self.reach += (float(np.sqrt(jumps).mean()) - self.reach) * (0.3 if self.reach else 1.0)
         keep = FORGETTING
         self._jumped, self._seen = keep * self._jumped + jumps, keep * self._seen + gap
 
@@ -128,12 +134,18 @@ class Bank:
     def kept(self) -> dict[str, Any]:
         """Everything that was learned, as arrays."""
         learned = {"state": self.state, "held": self.held, "score": self.score, "weight": self.weight}
-        return learned | {"doubted": self.doubted, "jumped": self._jumped, "seen": np.array([self._seen])}
+        return learned | {
+            "doubted": self.doubted,
+            "certain": self.certain,
+            "jumped": self._jumped,
+            "seen": np.array([self._seen, self.reach]),
+        }
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Go on with what was learned before."""
         self.state, self.held, self.score, self.weight = (kept[name] for name in ("state", "held", "score", "weight"))
-        self.doubted, self._jumped, self._seen = kept["doubted"], kept["jumped"], float(kept["seen"][0])
+        self.doubted, self.certain, self._jumped = (kept[name] for name in ("doubted", "certain", "jumped"))
+        self._seen, self.reach = (float(each) for each in kept["seen"])
 
 
 class Later:
@@ -144,32 +156,31 @@ class Later:
     """
 
     def __init__(self, models: Models, state: Floats, weight: Floats, scale: Floats) -> None:
-        self._memories = np.unique(models.memory[models.swing > 0])
+        self._memories, kind = models.memories, models.kinds
         middle = (weight * models.shown(state)[0]).sum(axis=0)
         level, second = state[0] - middle, state[1]  # around the middle, so that no digits are lost
         _, _, of_level, both, of_second = state
-        glide, turn, walk = weight * models.glides, models.slope * scale, models.walk * scale
-        mean = [middle + (weight * level).sum(axis=0), (glide * second).sum(axis=0)]
-        square = [
-            (weight * (level * level + of_level + (models.white + models.swing) * scale)).sum(axis=0),
-            (weight * walk + 2 * glide * (both + level * second)).sum(axis=0),
-            (glide * (of_second + second * second)).sum(axis=0),
-            (glide * turn / 3).sum(axis=0),
-        ]
-        for memory in self._memories:
-            swing = weight * ((models.swing > 0) & (models.memory == memory))
-            mean.append((swing * second).sum(axis=0))
-            square.append((2 * swing * (both + level * second)).sum(axis=0))
-            square.append((swing * (of_second + second * second - models.swing * scale)).sum(axis=0))
-        self._mean, self._square, self._middle = np.stack(mean), np.stack(square), middle
+        own = weight * scale
+        drift = kind @ (weight * second)
+        cross = kind @ (weight * (both + level * second)) * 2
+        square = kind @ (weight * (of_second + second * second))
+        still = weight * (level * level + of_level) + own * (models.white + models.swing)
+        self._mean = np.concatenate([[middle + (weight * level).sum(axis=0)], drift])
+        first = [still.sum(axis=0), cross[0] + (own * models.walk).sum(axis=0), square[0]]
+        first.append((own * models.slope).sum(axis=0) / 3)
+        self._square = np.concatenate([first, cross[1:], square[1:] - kind[1:] @ (own * models.swing)])
+        self._middle = middle
 
     def at(self, i: int) -> tuple[Floats, Floats]:
         """Mean and variance `i` slots later (axes: cell)."""
         left = self._memories**i
         mean = np.concatenate([[1.0, i], left]) @ self._mean
-        square = np.concatenate([[1.0, i, i * i, i**3], np.stack([left, left * left], axis=1).ravel()]) @ self._square
+        square = np.concatenate([[1.0, i, i * i, i**3], left, left * left]) @ self._square
         return mean, np.maximum(square - np.square(mean - self._middle), 0.0)
 
+
+_CERTAIN = 2.5
+"""Laplace noise is above so many times the patience once in about a million cells."""
 
 _FEW = 300.0
 """Slots that must have been seen before jumps can be called frequent."""

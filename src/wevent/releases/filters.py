@@ -61,8 +61,15 @@ class View(Protocol):
         """Go on from what was published before, if that is all there is to know."""
         ...
 
-    def outlook(self, intervals: Floats, noise: Floats, people: int) -> Floats | None:
-        """Expected squared error of publishing every k-th slot with such noise; None if nothing is foretold."""
+    def outlook(self, intervals: Floats, noise: Floats, people: int, unseen: float | None = None) -> Floats | None:
+        """Expected squared error of publishing every k-th slot with such noise; None if nothing is foretold.
+
+        Args:
+            intervals: k.
+            noise: variance of a publication at each.
+            people: how many a cell can hold.
+            unseen: if change is measured in every slot, how far the mean cell can jump without being seen.
+        """
         ...
 
     def copy(self) -> Self:
@@ -121,7 +128,7 @@ class Unfiltered:
         self._shown = _frozen(counts, standard_error)
         self._any = bool(np.isfinite(standard_error).all())
 
-    def outlook(self, intervals: Floats, noise: Floats, people: int) -> Floats | None:
+    def outlook(self, intervals: Floats, noise: Floats, people: int, unseen: float | None = None) -> Floats | None:
         """Nothing is foretold."""
         return None
 
@@ -163,6 +170,7 @@ class StateSpace:
         self._slot = 0
         self._people = 0
         self._later: Later | None = None
+        self._known: Public | None = None
 
     @property
     def reference(self) -> Counts:
@@ -172,9 +180,9 @@ class StateSpace:
     @property
     def public(self) -> Public | None:
         """The level of each cell, at least one person."""
-        if not self._slot:
-            return None
-        return Public(self._scale(self._people), self._correction.doubt())
+        if self._known is None and self._slot:
+            self._known = Public(self._scale(self._people), self._correction.doubt())
+        return self._known
 
     def publish(self, slot: int, evidence: Evidence, people: int) -> Shown:
         """Let the models foretell the evidence, then learn from it."""
@@ -187,7 +195,7 @@ class StateSpace:
         else:
             self._bank.begin(values, evidence.variance, max(people, 1))
             counts, variance = (each[0].copy() for each in self._bank.models.shown(self._bank.state))
-        self._slot, self._people, self._later = slot, people, None
+        self._slot, self._people, self._later, self._known = slot, people, None, None
         shown = self._show(counts, variance, evidence)
         self._reference = np.rint(shown.counts).astype(np.int64)
         return shown
@@ -208,11 +216,13 @@ class StateSpace:
     def keep(self, counts: Counts | Floats, standard_error: Floats) -> None:
         """Counts alone are not all there is to know: a filter goes on from its own `state`."""
 
-    def outlook(self, intervals: Floats, noise: Floats, people: int) -> Floats | None:
+    def outlook(self, intervals: Floats, noise: Floats, people: int, unseen: float | None = None) -> Floats | None:
         """The mean over a cycle of k slots, cells and models, once the filter has settled, and what jumps add.
 
         Before anything is published models far apart are all there is: then the mean is that of logarithms.
         """
+        if unseen is not None and not self._bank.reach > unseen:
+            return None  # there was no jump yet, or none that would have been seen
         weight = self._bank.weight
         often = weight.mean(axis=1, keepdims=True)
         scale = self._scale(people) if self._slot else np.full(weight.shape[1], people / weight.shape[1])
@@ -223,7 +233,10 @@ class StateSpace:
         error = self._bank.models.outlook(intervals, np.where(payable, noise, 1.0), typical)
         if not self._slot:
             return np.where(payable, np.exp((often * np.log(error)).sum(axis=0)), np.inf)
-        jumps = float(self._bank.jumps.mean()) * (intervals - 1) / 2
+        late = (intervals - 1) / 2
+        if unseen is not None:
+            late = _MISSED * late + (1 - _MISSED) * np.minimum(late, 1.0)
+        jumps = float(self._bank.jumps.mean()) * late
         return np.where(payable, (often * error).sum(axis=0) + jumps, np.inf)
 
     def copy(self) -> Self:
@@ -248,13 +261,17 @@ class StateSpace:
         self._bank.restore(state["bank"])
         self._correction.restore(state["correction"])
         self._reference, self._lean = state["reference"].copy(), state["lean"].copy()
-        self._slot, self._people, self._later = state["slot"], state["people"], None
+        self._slot, self._people, self._later, self._known = state["slot"], state["people"], None, None
 
     def _scale(self, people: int) -> Floats:
         return np.clip(self._bank.levels(), 1.0, max(people, 1))
 
     def _show(self, counts: Floats, variance: Floats, evidence: Evidence | None = None) -> Shown:
         return _frozen(np.clip(counts, 0.0, self._people), np.sqrt(variance + self._lean), evidence)
+
+
+_MISSED = 0.5
+"""Of what jumps add, this part is taken to come from smaller ones that nobody sees."""
 
 
 def _frozen(counts: Counts | Floats, standard_error: Floats, evidence: Evidence | None = None) -> Shown:

@@ -48,6 +48,8 @@ class Models:
         belief: weight before anything is known; they sum to 1.
         glides: 1 where the second component is a slope.
         swings: 1 where it is a swing.
+        memories: all there are (axes: memory).
+        kinds: 1 where the second component is a slope, and then where it is a swing of each memory (axes: kind, model).
     """
 
     walk: Floats
@@ -58,8 +60,14 @@ class Models:
     belief: Floats
     glides: Floats = field(init=False)
     swings: Floats = field(init=False)
+    memories: Floats = field(init=False)
+    kinds: Floats = field(init=False)
 
     def __post_init__(self) -> None:
+        memories = np.unique(self.memory[self.swing > 0])
+        kinds = [self.slope[:, 0] > 0, *((self.swing[:, 0] > 0) & (self.memory[:, 0] == each) for each in memories)]
+        object.__setattr__(self, "memories", memories)
+        object.__setattr__(self, "kinds", np.array(kinds, np.float64))
         object.__setattr__(self, "glides", np.where(self.slope > 0, 1.0, 0.0))
         object.__setattr__(self, "swings", np.where(self.swing > 0, 1.0, 0.0))
 

@@ -23,8 +23,8 @@ from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.decisions.change import Trigger
 from wevent.decisions.estimators import Estimator, Offers, Sampled
-from wevent.decisions.selection import Selection
-from wevent.decisions.watch import WatchTrigger
+from wevent.decisions.selection import Selection, choose_threshold
+from wevent.decisions.watch import WatchTrigger, sees
 from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
 from wevent.events.slot import Slot
 from wevent.noise import Noise, SecureNoise
@@ -199,13 +199,22 @@ class Publisher:
         if isinstance(schedule, Planned):
             schedule.plan(self.ledger.now(), self._foretell)
 
-    def _foretell(self, intervals: npt.NDArray[np.int64], budgets: Units) -> npt.NDArray[np.float64] | None:
+    def _foretell(
+        self, intervals: npt.NDArray[np.int64], budgets: Units, looking: Units | None = None
+    ) -> npt.NDArray[np.float64] | None:
         """Expected squared error of publishing at such intervals with such budgets (axes: interval, row)."""
         sizes, s, view = self.ledger.now().ahead.sizes, self.privacy.sensitivity, self.view
         gap = intervals.astype(np.float64)
         seen = self.mechanism.estimator.foresee(Offers(budgets, gap), sizes, s, view.public)
-        errors = view.outlook(gap, seen.noise, self._most)
+        unseen = None if looking is None else self._unseen(looking, sizes)
+        errors = view.outlook(gap, seen.noise, self._most, unseen)
         return None if errors is None else errors + seen.lean
+
+    def _unseen(self, looking: Units, sizes: npt.NDArray[np.int64]) -> float:
+        """How far the mean cell can jump without a trigger that sees it, if change is measured with such budgets."""
+        return sees(
+            choose_threshold(looking, sizes, self.privacy.sensitivity), self.privacy.sensitivity, len(self.domain)
+        )
 
     @property
     def _most(self) -> int:
