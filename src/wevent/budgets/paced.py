@@ -44,7 +44,7 @@ class Paced(Planned):
 
     Intervals are stretched by up to a quarter, a different part of it each time: a stream with a rhythm of its own,
     such as that of the day, would otherwise always be met in the same phase, and seem not to move at all. After a change
-    of pace the windows may still hold what was spent before; then they are waited for, but no longer than the longest.
+    of pace the windows may still hold what was spent before; then they are waited for, for as long as the longest.
 
     Args:
         interval: k at the start, and for good if nothing is foretold.
@@ -159,7 +159,7 @@ class Watched(Paced):
 
 
 class Attentive(Watched):
-    """`Paced`, or `Watched` where the stream has jumped and the next jump would be seen: whichever foretells less error.
+    """`Paced`, or `Watched` where the stream has jumped and the next jump would be seen, if that foretells less error.
 
     Guarantees:
         Whether it looks depends on requirements, spends and what is public.
@@ -187,10 +187,10 @@ class Attentive(Watched):
         if now.crowded:
             return without
         self.looks = True
-        if super()._choose(now, intervals, waits, predict) < without:
-            return without
-        self.looks, self.interval = False, interval
-        return without
+        best = super()._choose(now, intervals, waits, predict)
+        if best >= without:
+            self.looks, self.interval = False, interval
+        return min(best, without)
 
     def _looking(self, now: Now) -> Units | None:
         return super()._looking(now) if self.looks else None

@@ -33,8 +33,8 @@ _FIRST = 20
 """Slots in which only what is usual is learned."""
 
 
-def sees(selection: Selection, sensitivity: int, cells: int) -> float:
-    """The least jump of the mean cell that stands out from what is measured at such a threshold; infinite without one."""
+def least_seen(selection: Selection, sensitivity: int, cells: int) -> float:
+    """The least jump of the mean cell that stands out from what is measured so; infinite if nothing is."""
     return _CLEAR * scale(selection, sensitivity) / cells
 
 

@@ -45,6 +45,11 @@ class View(Protocol):
         """What is known of the counts, for choosing thresholds; None before the first publication (axes: cell)."""
         ...
 
+    @property
+    def reach(self) -> float:
+        """How far the mean cell goes in a jump, lately; 0 before any."""
+        ...
+
     def publish(self, slot: int, evidence: Evidence, people: int) -> Shown:
         """Take in a publication among so many registered people."""
         ...
@@ -61,14 +66,14 @@ class View(Protocol):
         """Go on from what was published before, if that is all there is to know."""
         ...
 
-    def outlook(self, intervals: Floats, noise: Floats, people: int, unseen: float | None = None) -> Floats | None:
+    def outlook(self, intervals: Floats, noise: Floats, people: int, watched: bool = False) -> Floats | None:
         """Expected squared error of publishing every k-th slot with such noise; None if nothing is foretold.
 
         Args:
             intervals: k.
             noise: variance of a publication at each.
             people: how many a cell can hold.
-            unseen: if change is measured in every slot, how far the mean cell can jump without being seen.
+            watched: whether change is measured in every slot, well enough to see jumps of the usual reach.
         """
         ...
 
@@ -109,6 +114,11 @@ class Unfiltered:
             return None
         return Public(self._shown.counts.astype(np.float64), self._correction.doubt())
 
+    @property
+    def reach(self) -> float:
+        """Jumps are not looked for."""
+        return 0.0
+
     def publish(self, slot: int, evidence: Evidence, people: int) -> Shown:
         """The evidence itself, corrected if a contrast was measured."""
         evidence, more = self._correction.correct(slot, evidence, evidence.counts.astype(np.float64), people)
@@ -128,7 +138,7 @@ class Unfiltered:
         self._shown = _frozen(counts, standard_error)
         self._any = bool(np.isfinite(standard_error).all())
 
-    def outlook(self, intervals: Floats, noise: Floats, people: int, unseen: float | None = None) -> Floats | None:
+    def outlook(self, intervals: Floats, noise: Floats, people: int, watched: bool = False) -> Floats | None:
         """Nothing is foretold."""
         return None
 
@@ -184,6 +194,11 @@ class StateSpace:
             self._known = Public(self._scale(self._people), self._correction.doubt())
         return self._known
 
+    @property
+    def reach(self) -> float:
+        """How far the mean cell goes in a jump, lately; 0 before any."""
+        return self._bank.reach
+
     def publish(self, slot: int, evidence: Evidence, people: int) -> Shown:
         """Let the models foretell the evidence, then learn from it."""
         known = self._bank.levels() if self._slot else evidence.counts.astype(np.float64)
@@ -216,13 +231,11 @@ class StateSpace:
     def keep(self, counts: Counts | Floats, standard_error: Floats) -> None:
         """Counts alone are not all there is to know: a filter goes on from its own `state`."""
 
-    def outlook(self, intervals: Floats, noise: Floats, people: int, unseen: float | None = None) -> Floats | None:
+    def outlook(self, intervals: Floats, noise: Floats, people: int, watched: bool = False) -> Floats | None:
         """The mean over a cycle of k slots, cells and models, once the filter has settled, and what jumps add.
 
         Before anything is published models far apart are all there is: then the mean is that of logarithms.
         """
-        if unseen is not None and not self._bank.reach > unseen:
-            return None  # there was no jump yet, or none that would have been seen
         weight = self._bank.weight
         often = weight.mean(axis=1, keepdims=True)
         scale = self._scale(people) if self._slot else np.full(weight.shape[1], people / weight.shape[1])
@@ -234,7 +247,7 @@ class StateSpace:
         if not self._slot:
             return np.where(payable, np.exp((often * np.log(error)).sum(axis=0)), np.inf)
         late = (intervals - 1) / 2
-        if unseen is not None:
+        if watched:
             late = _MISSED * late + (1 - _MISSED) * np.minimum(late, 1.0)
         jumps = float(self._bank.jumps.mean()) * late
         return np.where(payable, (often * error).sum(axis=0) + jumps, np.inf)

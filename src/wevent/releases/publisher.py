@@ -24,7 +24,7 @@ from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.decisions.change import Trigger
 from wevent.decisions.estimators import Estimator, Offers, Sampled
 from wevent.decisions.selection import Selection, choose_threshold
-from wevent.decisions.watch import WatchTrigger, sees
+from wevent.decisions.watch import WatchTrigger, least_seen
 from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
 from wevent.events.slot import Slot
 from wevent.noise import Noise, SecureNoise
@@ -204,17 +204,19 @@ class Publisher:
     ) -> npt.NDArray[np.float64] | None:
         """Expected squared error of publishing at such intervals with such budgets (axes: interval, row)."""
         sizes, s, view = self.ledger.now().ahead.sizes, self.privacy.sensitivity, self.view
+        if looking is not None and not self._sees(looking, sizes):
+            return None
         gap = intervals.astype(np.float64)
         seen = self.mechanism.estimator.foresee(Offers(budgets, gap), sizes, s, view.public)
-        unseen = None if looking is None else self._unseen(looking, sizes)
-        errors = view.outlook(gap, seen.noise, self._most, unseen)
+        errors = view.outlook(gap, seen.noise, self._most, watched=looking is not None)
         return None if errors is None else errors + seen.lean
 
-    def _unseen(self, looking: Units, sizes: npt.NDArray[np.int64]) -> float:
-        """How far the mean cell can jump without a trigger that sees it, if change is measured with such budgets."""
-        return sees(
-            choose_threshold(looking, sizes, self.privacy.sensitivity), self.privacy.sensitivity, len(self.domain)
-        )
+    def _sees(self, looking: Units, sizes: npt.NDArray[np.int64]) -> bool:
+        """Whether there were jumps, and such budgets would show the next one."""
+        if not self.view.reach > 0:
+            return False
+        selection = choose_threshold(looking, sizes, self.privacy.sensitivity)
+        return self.view.reach > least_seen(selection, self.privacy.sensitivity, len(self.domain))
 
     @property
     def _most(self) -> int:
