@@ -150,7 +150,7 @@ def test_nobody() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=80), st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(deadline=None)
 def test_positions_stay(events: list[tuple[int, int]], numbered: bool) -> None:
     """A user keeps the position until forgotten; no two users ever share one; a free one is reused."""
     named = Register.from_rows(dict.fromkeys(range(4), A))

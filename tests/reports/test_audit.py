@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 from tests.store.scene import LEVELS, Town, config, random_rows
+from tests.support import quick_and_slow
 
 from wevent import Dynamic, Fixed
 from wevent.reports.audit import Audit, audit
@@ -166,7 +167,7 @@ def test_forged_history(town: Town) -> None:
         assert any(words in violation.what for violation in look(town).violations), words
 
 
-@pytest.mark.parametrize("mechanism", ["pbd", "uniform"])
+@pytest.mark.parametrize("mechanism", quick_and_slow(["uniform"], ["pbd"]))
 def test_neighbouring_streams(mechanism: str) -> None:
     """It does not refute its promise, and does refute one that it never made (wrong in one of 1,000 runs each)."""
     trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150)
