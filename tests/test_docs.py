@@ -34,7 +34,7 @@ def blocks(page: Path) -> list[tuple[int, str]]:
 
 
 RUN = [page for page in PAGES if blocks(page)]
-LONG = [page for page in RUN if page.name == "repeat-the-paper.md"]  # runs studies
+LONG = [page for page in RUN if page.name in ("repeat-the-paper.md", "use-your-own-data.md")]  # runs studies
 
 
 @pytest.mark.parametrize("page", quick_and_slow([page for page in RUN if page not in LONG], LONG), ids=name)

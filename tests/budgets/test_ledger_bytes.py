@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import FAST, Pair, Tape, dynamic, fixed
+from tests.support import FAST, Pair, Tape, dynamic, fixed, quick_and_slow
 
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.schedules import DynamicAbsorption, DynamicDistribution, Schedule
@@ -60,7 +60,7 @@ def go_on(one: Ledger, other: Ledger, schedule: Schedule, rows: list[int], tape:
 
 
 @fast
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("schedule", quick_and_slow(SCHEDULES[1:], SCHEDULES[:1]))
 @given(data=st.binary(min_size=20, max_size=160), moment=st.integers(0, 14))
 @settings(deadline=None)
 def test_the_copy_goes_on_like_the_original(schedule: Schedule, fast: bool, data: bytes, moment: int) -> None:
@@ -77,7 +77,7 @@ def test_the_copy_goes_on_like_the_original(schedule: Schedule, fast: bool, data
 
 
 @fast
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("schedule", quick_and_slow(SCHEDULES[:1], SCHEDULES[1:]))
 @given(data=st.binary(min_size=20, max_size=80), moment=st.integers(0, 10))
 @settings(deadline=None)
 def test_what_was_charged_and_not_settled_is_lost(schedule: Schedule, fast: bool, data: bytes, moment: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import FAST, Ending, Pair, Tape, dynamic, expected_offers, fixed, sound
+from tests.support import FAST, Ending, Pair, Tape, dynamic, expected_offers, fixed, quick_and_slow, sound
 
 from wevent.budgets.schedules import (
     Absorption,
@@ -122,7 +122,7 @@ def test_forgetting_closed_windows_changes_nothing(schedule: type[Schedule], fas
 
 
 @served
-@pytest.mark.parametrize("horizon", [1, 7, 64])
+@pytest.mark.parametrize("horizon", quick_and_slow([1, 64], [7]))
 @given(data=tapes)
 @settings(max_examples=4, deadline=None)
 def test_in_shared_rows_the_ledger_is_never_more_generous(

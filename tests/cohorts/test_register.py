@@ -62,6 +62,7 @@ def test_levels_give_the_same_cohorts(choice: list[int]) -> None:
     assert cohorts(Register.from_levels(table, np.array(choice, int), users=users)) == cohorts(one)
 
 
+@pytest.mark.slow
 def test_a_million_people_without_a_loop() -> None:
     """Registering 10⁶ people and opening their rows costs a few sorts, not a million steps of Python."""
     rng = np.random.default_rng(8)

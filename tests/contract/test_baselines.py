@@ -256,7 +256,7 @@ def test_data_do_matter_when_noise_listens(name: str) -> None:
 def test_only_whole_numbers_meet_noise(name: str, asked: list[Fixed]) -> None:
     """Every draw takes int64 and exact fractions."""
     world = World(name, asked, Strict(7))
-    for places in stream("jumpy", windows(asked, 15 if asked is SHORT else 2)):
+    for places in stream("jumpy", windows(asked, 8 if asked is SHORT else 2)):
         world.step(places)
     assert isinstance(world.noise, Strict) and world.noise.asked
 
@@ -343,7 +343,7 @@ def test_the_same_seed_gives_the_same_result(name: str, asked: list[Fixed]) -> N
         world = World(name, asked, SeededNoise(seed))
         return [
             (world.step(places), world.baseline.shown.tolist(), world.spends[-1].tolist())
-            for places in stream("jumpy", windows(asked, 8 if asked is SHORT else 2))
+            for places in stream("jumpy", windows(asked, 5 if asked is SHORT else 2))
         ]
 
     first = run(9)

@@ -59,12 +59,13 @@ def world(name: str, seed: int, noise: Any, privacy: Privacy | None = None) -> W
 
 
 @every
-def test_the_promise(name: str) -> None:
-    """SPEC §2: through 160 slots of coming, going, changing and failing, everybody's windows hold."""
+@pytest.mark.parametrize("slots", quick_and_slow([80], [240]))
+def test_the_promise(name: str, slots: int) -> None:
+    """SPEC §2: through many slots of coming, going, changing and failing, everybody's windows hold."""
     noise = Flaky(1)
     some = world(name, 1, noise)
     decisions = []
-    for _ in range(160):
+    for _ in range(slots):
         some.live()
         noise.armed = some.random.random() < 0.1
         decisions.append(some.step(some.data()).decision)

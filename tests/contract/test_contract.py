@@ -226,7 +226,7 @@ def test_one_users_rows_change_no_charge(case: Case, user: str, fast: bool) -> N
 
     one, other = world(), world()
     differ = 0
-    for _ in range(60):
+    for _ in range(40):
         for each in (one, other):
             each.live()
         full, less = one.data(), other.data(without=user)

@@ -48,6 +48,7 @@ def test_parts_are_stacked_bars() -> None:
     assert size(plots.draw_parts(experiment, found))[0] > 1000
 
 
+@pytest.mark.slow
 def test_the_same_rows_give_the_same_picture() -> None:
     """No time and no chance goes in; themes differ."""
     experiment, found = made(data=["sin"])
