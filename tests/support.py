@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from tests.oracle import DynamicReq, FixedReq, OracleUser
 from wevent.budgets.feasibility import DynamicPromise, FixedPromise, Promise
@@ -34,6 +35,14 @@ ONE = 10**9
 
 Ending = Literal["publish", "skip", "lose"]
 T = TypeVar("T")
+
+
+def quick_and_slow(quick: Iterable[Any], slow: Iterable[Any]) -> list[Any]:
+    """Values of one parameter: the first in every run, the others, which repeat the claim, in the whole suite alone.
+
+    Where parameters are stacked, a test is quick if all its values are.
+    """
+    return [pytest.param(value) for value in quick] + [pytest.param(value, marks=pytest.mark.slow) for value in slow]
 
 
 def units(text: str) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import wevent
+from tests.support import quick_and_slow
 from wevent import RECIPES, errors
 
 ROOT = Path(__file__).parents[1]
@@ -32,7 +33,11 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, found.start(1)), found[1]) for found in BLOCK.finditer(text)]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
+RUN = [page for page in PAGES if blocks(page)]
+LONG = [page for page in RUN if page.name in ("repeat-the-paper.md", "use-your-own-data.md")]  # runs studies
+
+
+@pytest.mark.parametrize("page", quick_and_slow([page for page in RUN if page not in LONG], LONG), ids=name)
 def test_every_block_runs(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The Python blocks of a page run from top to bottom, one after the other."""
     names: dict[str, Any] = {"__name__": "page"}

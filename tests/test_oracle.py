@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from tests.oracle import DynamicReq, FixedReq, OracleUser, exact_probability, oracle_error, oracle_obs
+from tests.support import quick_and_slow
 
 ONE = 10**9  # epsilon 1 in units
 
@@ -339,7 +340,7 @@ def test_dpbd_equals_pbd() -> None:
             moving.record(slot, *spend)
 
 
-@pytest.mark.parametrize("leader", ["PBA", "DPBA"])
+@pytest.mark.parametrize("leader", quick_and_slow(["DPBA"], ["PBA"]))
 def test_dpba_rests_like_pba_and_offers_no_less(leader: str) -> None:
     """SPEC §6: on the same history DPBA rests in the same slots and offers at least as much, sometimes more.
 
@@ -546,8 +547,8 @@ def any_part(rng: random.Random, offer: int) -> int:
     return rng.randint(0, offer)
 
 
-@pytest.mark.parametrize("taken", [whole_offer, any_part])
-@pytest.mark.parametrize("schedule", ["distribution", "absorption", "absorption without rest"])
+@pytest.mark.parametrize("taken", quick_and_slow([whole_offer], [any_part]))
+@pytest.mark.parametrize("schedule", quick_and_slow(["absorption"], ["distribution", "absorption without rest"]))
 def test_promise_on_random_histories(schedule: str, taken: Callable[[random.Random, int], int]) -> None:
     """Whatever is asked and decided, no window of the promise is overfull, and some are filled to the brim.
 

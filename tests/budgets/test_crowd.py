@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from tests.support import quick_and_slow
 
 from wevent import Dynamic, Fixed, Privacy, Register
 from wevent.budgets.ledger import Ledger, Offer
@@ -108,13 +109,14 @@ class Twins:
         return result
 
 
+@pytest.mark.parametrize("seeds", quick_and_slow([range(1)], [range(1, 6)]), ids=["one seed", "more seeds"])
 @pytest.mark.parametrize("rest", ["all", "own"])
 @pytest.mark.parametrize("schedule", [DynamicDistribution(), DynamicAbsorption()], ids=lambda s: s.name)
 @pytest.mark.parametrize("odd", [False, True], ids=["offers", "odd charges"])
 @pytest.mark.parametrize("infeasible", ["project", "reject"])
-def test_same_numbers(schedule: Schedule, rest: Rest, odd: bool, infeasible: WhenInfeasible) -> None:
+def test_same_numbers(schedule: Schedule, rest: Rest, odd: bool, infeasible: WhenInfeasible, seeds: range) -> None:
     """Rooms, borders, offers and refusals are equal over joins, leaves, returns, changes, flips and restarts."""
-    for seed in range(6):
+    for seed in seeds:
         twins = Twins(seed, rest, infeasible)
         for _ in range(80):
             twins.live()
@@ -149,9 +151,10 @@ def test_more_levels_than_fit_into_a_byte() -> None:
 
 @pytest.mark.parametrize("schedule", [DynamicDistribution(), DynamicAbsorption()], ids=lambda s: s.name)
 @pytest.mark.parametrize("longer", [(4,), (2, 4), (6, 11)])
-def test_longer_windows_in_the_middle_of_a_stream(schedule: Schedule, longer: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("seeds", quick_and_slow([range(2)], [range(2, 10)]), ids=["two seeds", "more seeds"])
+def test_longer_windows_in_the_middle_of_a_stream(schedule: Schedule, longer: tuple[int, ...], seeds: range) -> None:
     """When longer windows come before one slot, what was forgotten and what was summed up stay those of numpy."""
-    for seed in range(10):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         first = [Dynamic(("1", 1), ("0.8", int(window))) for window in rng.integers(1, 4, 5)]
         register = Register.from_rows(enumerate(first))

@@ -46,7 +46,7 @@ def changed(values: Units, row: int, value: int) -> Units:
 
 @fast
 @given(data=st.binary(max_size=40), spare=st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_one_unit_above_the_room_is_refused(fast: bool, data: bytes, spare: int) -> None:
     """Any row, any split over the parts: refused with row and room; not one byte of the ledger changes."""
     pair = played(Tape(data), fast)
@@ -71,7 +71,7 @@ def test_one_unit_above_the_room_is_refused(fast: bool, data: bytes, spare: int)
 
 @fast
 @given(data=st.binary(max_size=40))
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 def test_negative_parts_are_refused(fast: bool, data: bytes) -> None:
     """Nobody is paid back by a charge, not even to spend more in the other part."""
     pair = played(Tape(data), fast)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import FAST, Pair, Tape, dynamic, fixed
+from tests.support import FAST, Pair, Tape, dynamic, fixed, quick_and_slow
 
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.schedules import DynamicAbsorption, DynamicDistribution, Schedule
@@ -60,9 +60,9 @@ def go_on(one: Ledger, other: Ledger, schedule: Schedule, rows: list[int], tape:
 
 
 @fast
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("schedule", quick_and_slow(SCHEDULES[1:], SCHEDULES[:1]))
 @given(data=st.binary(min_size=20, max_size=160), moment=st.integers(0, 14))
-@settings(max_examples=50, deadline=None)
+@settings(deadline=None)
 def test_the_copy_goes_on_like_the_original(schedule: Schedule, fast: bool, data: bytes, moment: int) -> None:
     """At any moment: equal bytes again, and the same offers, rooms and borders in every later slot."""
     tape, privacy = Tape(data), Privacy(rest="own" if moment % 2 else "all")
@@ -77,9 +77,9 @@ def test_the_copy_goes_on_like_the_original(schedule: Schedule, fast: bool, data
 
 
 @fast
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("schedule", quick_and_slow(SCHEDULES[:1], SCHEDULES[1:]))
 @given(data=st.binary(min_size=20, max_size=80), moment=st.integers(0, 10))
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 def test_what_was_charged_and_not_settled_is_lost(schedule: Schedule, fast: bool, data: bytes, moment: int) -> None:
     """Stored between charge and settlement, the copy stands where the original does after losing the slot."""
     tape = Tape(data)
@@ -103,7 +103,7 @@ def some_bytes(fast: bool) -> bytes:
 
 @fast
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_damage_is_noticed(fast: bool, data: st.DataObject) -> None:
     """One changed bit anywhere raises `CorruptState`."""
     stored = bytearray(some_bytes(fast))

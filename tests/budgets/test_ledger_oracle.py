@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import FAST, Ending, Pair, Tape, dynamic, expected_offers, fixed, sound
+from tests.support import FAST, Ending, Pair, Tape, dynamic, expected_offers, fixed, quick_and_slow, sound
 
 from wevent.budgets.schedules import (
     Absorption,
@@ -85,10 +85,18 @@ KINDS: list[tuple[type[Schedule], Rest]] = [
 # Fixed requirements know one way only.
 SERVED = [(schedule, rest, fast) for schedule, rest in KINDS for fast in (FAST if schedule.dynamic else FAST[:1])]
 served = pytest.mark.parametrize(("schedule", "rest", "fast"), SERVED)
+distributed = pytest.mark.parametrize(
+    ("schedule", "fast"), [(schedule, fast) for schedule, rest, fast in SERVED if "Distribution" in schedule.__name__]
+)
 
 
 def alone(schedule: type[Schedule], rest: Rest, fast: bool, data: bytes) -> None:
     pair = Pair(schedule(), privacy=Privacy(rest=rest), horizon=64, fast=fast)
+    play(pair, Tape(data), alone=True, flips=schedule.dynamic is not None)
+
+
+def forgetting(schedule: type[Schedule], fast: bool, data: bytes) -> None:
+    pair = Pair(schedule(), horizon=7, fast=fast)
     play(pair, Tape(data), alone=True, flips=schedule.dynamic is not None)
 
 
@@ -99,27 +107,24 @@ def shared(schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data:
 
 @served
 @given(data=tapes)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_alone_in_a_row_the_ledger_is_the_oracle(schedule: type[Schedule], rest: Rest, fast: bool, data: bytes) -> None:
     """Room, parts, rests and borders equal the oracle's through joins, leaves, returns, changes and flips."""
     alone(schedule, rest, fast, data)
 
 
-@pytest.mark.parametrize(
-    ("schedule", "fast"), [(schedule, fast) for schedule, rest, fast in SERVED if "Distribution" in schedule.__name__]
-)
+@distributed
 @given(data=tapes)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_forgetting_closed_windows_changes_nothing(schedule: type[Schedule], fast: bool, data: bytes) -> None:
     """With the longest window as horizon, people and rows are forgotten; the numbers stay the oracle's."""
-    pair = Pair(schedule(), horizon=7, fast=fast)
-    play(pair, Tape(data), alone=True, flips=schedule.dynamic is not None)
+    forgetting(schedule, fast, data)
 
 
 @served
-@pytest.mark.parametrize("horizon", [1, 7, 64])
+@pytest.mark.parametrize("horizon", quick_and_slow([1, 64], [7]))
 @given(data=tapes)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_in_shared_rows_the_ledger_is_never_more_generous(
     schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data: bytes
 ) -> None:
@@ -137,6 +142,15 @@ def test_in_shared_rows_the_ledger_is_never_more_generous(
 def test_alone_in_a_row_thoroughly(schedule: type[Schedule], rest: Rest, fast: bool, data: bytes) -> None:
     """The same as above on many more and longer histories."""
     alone(schedule, rest, fast, data)
+
+
+@pytest.mark.slow
+@distributed
+@given(data=st.binary(min_size=100, max_size=250))
+@settings(max_examples=50, deadline=None)
+def test_forgetting_thoroughly(schedule: type[Schedule], fast: bool, data: bytes) -> None:
+    """The same as above on many more and longer histories."""
+    forgetting(schedule, fast, data)
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ class Twins:
 
 @fast
 @given(epsilon=st.integers(18, 5000), window=windows, published=decisions)
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_dpbd_is_pbd(fast: bool, epsilon: int, window: int, published: list[bool]) -> None:
     """SPEC §6: under constant requirements DPBD equals PBD to the last unit, room included."""
     twins = Twins(epsilon, window, Distribution(), DynamicDistribution(), fast)
@@ -62,7 +62,7 @@ def test_dpbd_is_pbd(fast: bool, epsilon: int, window: int, published: list[bool
 @fast
 @pytest.mark.parametrize("leader", ["PBA", "DPBA"])
 @given(epsilon=st.integers(18, 5000), window=windows, published=decisions)
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_dpba_rests_like_pba_and_offers_no_less(
     leader: str, fast: bool, epsilon: int, window: int, published: list[bool]
 ) -> None:
@@ -103,7 +103,7 @@ def test_dpba_may_take_up_shares_of_rested_slots(fast: bool) -> None:
 
 
 @given(epsilon=st.integers(2, 10**6), window=windows, slots=st.integers(1, 30))
-@settings(max_examples=50, deadline=None)
+@settings(deadline=None)
 def test_uniform_spends_one_rate_per_slot(epsilon: int, window: int, slots: int) -> None:
     """E/w in every slot, floored, nothing for measuring, and never less because of room."""
     epsilon = max(epsilon, 2 * window)
@@ -117,7 +117,7 @@ def test_uniform_spends_one_rate_per_slot(epsilon: int, window: int, slots: int)
 
 
 @given(epsilon=st.integers(18, 10**6), window=windows, slots=st.integers(1, 30))
-@settings(max_examples=50, deadline=None)
+@settings(deadline=None)
 def test_sample_spends_all_once_per_window(epsilon: int, window: int, slots: int) -> None:
     """E in slots 1, 1 + w, 1 + 2w, …, nothing between."""
     ledger = Ledger()
@@ -154,7 +154,7 @@ def test_fixed_schedules_serve_no_crowd(schedule: Schedule) -> None:
     asked=st.lists(st.tuples(st.integers(20, 10**6), st.integers(1, 9)), min_size=1, max_size=6),
     published=decisions,
 )
-@settings(max_examples=50, deadline=None)
+@settings(deadline=None)
 def test_rows_do_not_see_each_other(asked: list[tuple[int, int]], published: list[bool]) -> None:
     """Distribution offers each row what it would offer it alone."""
     together = Ledger()

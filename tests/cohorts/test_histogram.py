@@ -36,7 +36,7 @@ def by_row(tally: Tally, rows: int) -> list[list[int]]:
 
 @fast
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_four_forms_one_tally(fast: bool, data: st.DataObject) -> None:
     """As mapping, as array, as pairs and as counts per row, the same slot gives the same counts."""
     many, rows, d = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 4)), data.draw(st.integers(1, 6))

@@ -62,6 +62,7 @@ def test_levels_give_the_same_cohorts(choice: list[int]) -> None:
     assert cohorts(Register.from_levels(table, np.array(choice, int), users=users)) == cohorts(one)
 
 
+@pytest.mark.slow
 def test_a_million_people_without_a_loop() -> None:
     """Registering 10⁶ people and opening their rows costs a few sorts, not a million steps of Python."""
     rng = np.random.default_rng(8)
@@ -150,7 +151,7 @@ def test_nobody() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=80), st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(deadline=None)
 def test_positions_stay(events: list[tuple[int, int]], numbered: bool) -> None:
     """A user keeps the position until forgotten; no two users ever share one; a free one is reused."""
     named = Register.from_rows(dict.fromkeys(range(4), A))

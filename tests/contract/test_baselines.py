@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.support import Recorded
+from tests.support import Recorded, quick_and_slow
 
 from wevent import Decision, Fixed, Privacy, Register, Slot
 from wevent.budgets.feasibility import FixedPromise, violations, worst
@@ -36,6 +36,7 @@ LONG = [Fixed("0.9", 60), Fixed(2, 90), Fixed("1.000000007", 77)]
 
 every = pytest.mark.parametrize("name", list(BASELINES))
 both = pytest.mark.parametrize("asked", [SHORT, LONG], ids=["short", "long"])
+mostly_short = pytest.mark.parametrize("asked", quick_and_slow([SHORT], [LONG]), ids=["short", "long"])
 
 
 class BrokenError(Exception):
@@ -158,6 +159,11 @@ class World:
         return found
 
 
+def windows(asked: list[Fixed], times: int) -> int:
+    """So many slots that the longest window passes this often."""
+    return times * max(one.window for one in asked)
+
+
 def stream(kind: Kind, slots: int, seed: int = 0) -> Iterator[Ints]:
     """Where everybody is, -1 for absent."""
     rng = np.random.default_rng(seed)
@@ -183,14 +189,14 @@ def test_every_baseline_is_here() -> None:
 
 
 @every
-@both
-@pytest.mark.parametrize("kind", ["jumpy", "quiet", "empty"])
+@mostly_short
+@pytest.mark.parametrize("kind", quick_and_slow(["jumpy"], ["quiet", "empty"]))
 def test_every_window_of_every_person_holds(name: str, asked: list[Fixed], kind: Kind) -> None:
-    """SPEC §2: over 360 slots, some of them lost, nobody's window holds more than was asked for."""
+    """SPEC §2: over 4 long or 15 short windows, some slots lost, nobody's window holds more than was asked for."""
     noise = Flaky(3)
     world, coins = World(name, asked, noise), random.Random(4)
     decisions = []
-    for places in stream(kind, 360):
+    for places in stream(kind, windows(asked, 15 if asked is SHORT else 4)):
         noise.armed = coins.random() < 0.1
         decisions.append(world.step(places))
     for spends, requirements in world.by_person().items():
@@ -204,7 +210,7 @@ def test_every_window_of_every_person_holds(name: str, asked: list[Fixed], kind:
 def test_every_window_holds_between_other_neighbours(name: str) -> None:
     """Whoever the neighbours are, the windows hold, and noise is as large as they ask for."""
     world = World(name, SHORT, privacy=Privacy(neighbours="substitution"))
-    for places in stream("jumpy", 120):
+    for places in stream("jumpy", windows(SHORT, 10)):
         world.step(places)
     for spends, requirements in world.by_person().items():
         assert violations(spends, [FixedPromise(one.units, one.window, 1) for one in requirements]) == []
@@ -214,13 +220,14 @@ def test_every_window_holds_between_other_neighbours(name: str) -> None:
 
 
 @every
-@both
-@pytest.mark.parametrize("other", ["quiet", "empty"])
+@mostly_short
+@pytest.mark.parametrize("other", quick_and_slow(["empty"], ["quiet"]))
 def test_nothing_passes_by_the_noise(name: str, asked: list[Fixed], other: Kind) -> None:
     """With noise that does not listen, all charges, draws, decisions and counts are those of any other data."""
     one, two = World(name, asked, Deaf(5)), World(name, asked, Deaf(5))
     decisions = []
-    for here, there in zip(stream("jumpy", 250), stream(other, 250), strict=True):
+    slots = windows(asked, 15 if asked is SHORT else 3)
+    for here, there in zip(stream("jumpy", slots), stream(other, slots), strict=True):
         decisions.append(one.step(here))
         assert two.step(there) == decisions[-1]
         assert np.array_equal(one.baseline.shown, two.baseline.shown)
@@ -238,18 +245,18 @@ def test_nothing_passes_by_the_noise(name: str, asked: list[Fixed], other: Kind)
 def test_data_do_matter_when_noise_listens(name: str) -> None:
     """The test above could fail: with noise that listens, other data show other counts."""
     one, two = World(name, SHORT, Recorded(6)), World(name, SHORT, Recorded(6))
-    for here, there in zip(stream("jumpy", 60), stream("quiet", 60), strict=True):
+    for here, there in zip(stream("jumpy", 30), stream("quiet", 30), strict=True):
         one.step(here)
         two.step(there)
     assert not np.array_equal(one.baseline.shown, two.baseline.shown)
 
 
 @every
-@both
+@mostly_short
 def test_only_whole_numbers_meet_noise(name: str, asked: list[Fixed]) -> None:
     """Every draw takes int64 and exact fractions."""
     world = World(name, asked, Strict(7))
-    for places in stream("jumpy", 200):
+    for places in stream("jumpy", windows(asked, 8 if asked is SHORT else 2)):
         world.step(places)
     assert isinstance(world.noise, Strict) and world.noise.asked
 
@@ -328,7 +335,7 @@ def test_slots_come_in_order_and_once(name: str) -> None:
 
 
 @every
-@both
+@mostly_short
 def test_the_same_seed_gives_the_same_result(name: str, asked: list[Fixed]) -> None:
     """Counts, decisions and spends repeat for a seed, and are others for another."""
 
@@ -336,11 +343,12 @@ def test_the_same_seed_gives_the_same_result(name: str, asked: list[Fixed]) -> N
         world = World(name, asked, SeededNoise(seed))
         return [
             (world.step(places), world.baseline.shown.tolist(), world.spends[-1].tolist())
-            for places in stream("jumpy", 120)
+            for places in stream("jumpy", windows(asked, 5 if asked is SHORT else 2))
         ]
 
-    assert run(9) == run(9)
-    assert run(9) != run(10)
+    first = run(9)
+    assert run(9) == first
+    assert run(10) != first
 
 
 @every
@@ -390,15 +398,23 @@ BAD = [
 
 
 @every
-@pytest.mark.parametrize("bad", BAD, ids=[bad.what for bad in BAD])
-def test_bad_input_costs_nothing_and_names_nobody(name: str, bad: Bad) -> None:
+def test_bad_input_costs_nothing_and_names_nobody(name: str) -> None:
     """A typed error before anything is spent or drawn; the stream goes on as if it had not been."""
     world, twin = World(name, SHORT, Recorded(11)), World(name, SHORT, Recorded(11))
     places = list(stream("jumpy", 9))
     for here in places[:4]:
         world.step(here)
         twin.step(here)
-    good = world.slot(places[4])
+    for bad in BAD:
+        refuse(world, places[4], bad)
+    for here in places[4:]:
+        assert world.step(here) == twin.step(here)
+        assert np.array_equal(world.baseline.shown, twin.baseline.shown)
+
+
+def refuse(world: World, places: Ints, bad: Bad) -> None:
+    """Give something wrong in slot 5, and look at what is said, drawn and stored."""
+    good = world.slot(places)
     if world.baseline.feeds == "people":
         assert isinstance(good.places, np.ndarray)
         wrong = Slot(5, places=bad.people(good.places.astype(np.int64)))
@@ -414,7 +430,4 @@ def test_bad_input_costs_nothing_and_names_nobody(name: str, bad: Bad) -> None:
     last = traceback.format_exception_only(error)
     for shown in (*last, repr(error), str(error.fields), repr(world.baseline), repr(wrong)):
         assert not any(secret in shown for secret in SECRETS)
-    assert (len(world.noise.asked), world.baseline.ledger.to_bytes()) == (drawn, stored)
-    for here in places[4:]:
-        assert world.step(here) == twin.step(here)
-        assert np.array_equal(world.baseline.shown, twin.baseline.shown)
+    assert (len(world.noise.asked), world.baseline.ledger.to_bytes()) == (drawn, stored), bad.what

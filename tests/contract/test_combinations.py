@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from tests.contract.test_contract import CELLS, BrokenError, Case, Flaky, World
-from tests.support import Deaf
+from tests.support import Deaf, quick_and_slow
 
 from wevent import Decision, Mechanism, Privacy, Publisher
 from wevent.budgets.feasibility import violations, worst
@@ -64,12 +64,13 @@ def world(name: str, seed: int, noise: Any, privacy: Privacy | None = None) -> W
 
 
 @every
-def test_the_promise(name: str) -> None:
-    """SPEC §2: through 160 slots of coming, going, changing and failing, everybody's windows hold."""
+@pytest.mark.parametrize("slots", quick_and_slow([80], [240]))
+def test_the_promise(name: str, slots: int) -> None:
+    """SPEC §2: through many slots of coming, going, changing and failing, everybody's windows hold."""
     noise = Flaky(1)
     some = world(name, 1, noise)
     decisions = []
-    for _ in range(160):
+    for _ in range(slots):
         some.live()
         noise.armed = some.random.random() < 0.1
         decisions.append(some.step(some.data()).decision)
@@ -79,7 +80,7 @@ def test_the_promise(name: str) -> None:
 
 
 @every
-@pytest.mark.parametrize("neighbours", ["add_remove", "substitution"])
+@pytest.mark.parametrize("neighbours", quick_and_slow(["add_remove"], ["substitution"]))
 def test_one_users_rows_change_no_charge(name: str, neighbours: Literal["add_remove", "substitution"]) -> None:
     """With the same releases, one user's rows change no charge, no decision, nothing shown and no byte kept."""
     one, other = (world(name, 3, Deaf(5), Privacy(neighbours=neighbours)) for _ in range(2))

@@ -38,7 +38,7 @@ def offered(part_1: int, part_2: int) -> Offer:
     cells=st.lists(st.integers(-1, 3), min_size=3, max_size=3),
     reference=st.lists(st.floats(-50, 50), min_size=4, max_size=4),
 )
-@settings(max_examples=80, deadline=None)
+@settings(deadline=None)
 def test_distance_is_per_cell_to_the_rounded_reference(cells: list[int], reference: list[float]) -> None:
     """SPEC §4: Σ|c - round(r)| / d; a fractional reference is rounded, so whatever meets noise is whole."""
     noise = Silent()

@@ -112,7 +112,7 @@ def test_people_without_budget_are_never_kept(
 @fast
 @forms
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_nobody_is_made_up(make: Make, fast: bool, data: st.DataObject) -> None:
     """Between the people who are certain and everybody, in every cell."""
     people, domain = data.draw(st.integers(1, 200)), data.draw(st.integers(1, 30))
@@ -133,7 +133,7 @@ def test_nobody_is_made_up(make: Make, fast: bool, data: st.DataObject) -> None:
 
 @fast
 @given(seed=st.integers(0, 10**6), domain=st.integers(1, 40), people=st.integers(1, 400))
-@settings(max_examples=80, deadline=None)
+@settings(deadline=None)
 def test_the_way_depends_on_nothing_private(fast: bool, seed: int, domain: int, people: int) -> None:
     """Full, empty or crowded into one cell: the same kind of draw for the same sizes and budgets."""
     rng = np.random.default_rng(seed)

@@ -49,7 +49,7 @@ def test_golden() -> None:
 @pytest.mark.parametrize("sensitivity", [1, 2])
 @pytest.mark.parametrize("budgets", [budget, near], ids=["any", "clustered"])
 @given(data=st.data())
-@settings(max_examples=75, deadline=None)
+@settings(deadline=None)
 def test_it_agrees_with_the_oracle(
     budgets: st.SearchStrategy[int], sensitivity: int, fast: bool, data: st.DataObject
 ) -> None:
@@ -69,7 +69,7 @@ def test_it_agrees_with_the_oracle(
 
 
 @given(pairs=st.lists(st.tuples(budget, sizes_of), min_size=1, max_size=12), data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_only_how_many_have_which_budget_matters(pairs: list[tuple[int, int]], data: st.DataObject) -> None:
     """The order of rows and how equal budgets are split over them change nothing."""
     split = [(e, part) for e, n in pairs for part in (n // 2, n - n // 2)]
@@ -172,7 +172,7 @@ def test_very_many_budgets(rows: int, spread: str, fast: bool) -> None:
 
 
 @given(low=st.integers(1, 37), high=st.integers(1, 37), seed=st.integers(0, 2**32 - 1), zeros=st.integers(0, 3))
-@settings(max_examples=80, deadline=None)
+@settings(deadline=None)
 def test_steps(low: int, high: int, seed: int, zeros: int) -> None:
     """Never above the budget, never below it by more than one part in 2^bits, at most 1024 positive steps."""
     least, most = 2 ** (min(low, high) - 1), min(2 ** max(low, high), 100 * ONE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wevent.errors import InvalidSetting
@@ -24,9 +24,10 @@ def test_every_instant_lies_in_one_slot(origin: int, width: int, first: int, mom
 
 
 @given(instants, st.integers(1, 10**12), st.integers(0, 10**12))
+@example(EARLIEST, 10**12, 10**12)
 def test_closing_needs_the_whole_slot_and_the_lateness(moment: int, width: int, lateness: int) -> None:
     """The last closed slot is the last whose end plus lateness is not after the moment."""
-    line = Timeline(0, width, moment - 50 * width)
+    line = Timeline(0, width, max(EARLIEST, moment - 50 * width))
     closed = line.closed(moment, lateness)
     assert closed == 0 or line.end(closed) + lateness <= moment
     assert line.end(closed + 1) + lateness > moment

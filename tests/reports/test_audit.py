@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 from tests.store.scene import LEVELS, Town, config, random_rows
+from tests.support import quick_and_slow
 
 from wevent import Dynamic, Fixed
 from wevent.reports.audit import Audit, audit
@@ -194,10 +195,11 @@ def test_forged_history(town: Town) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "told"), [("pbd", {}), ("uniform", {}), ("auto", {}), ("auto", {"estimator": "pooled"})]
+    "way", quick_and_slow([("uniform", {})], [("pbd", {}), ("auto", {}), ("auto", {"estimator": "pooled"})])
 )
-def test_neighbouring_streams(mechanism: str, told: dict[str, str]) -> None:
+def test_neighbouring_streams(way: tuple[str, dict[str, str]]) -> None:
     """It does not refute its promise, and does refute one that it never made (wrong in one of 1,000 runs each)."""
+    mechanism, told = way
     trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150, **told)
     assert not trial.refuted
     assert trial.window == 2

@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import ArrayLike
 from tests.statistical.scenes import empty, lenient, presence, returned_as_another, strict
 from tests.statistical.side_by_side import Ints, Scene, shown
+from tests.support import quick_and_slow
 
 from wevent import Publisher
 from wevent.budgets.ledger import Ledger
@@ -21,7 +22,7 @@ from wevent.decisions import sampling
 from wevent.noise import SeededNoise
 from wevent.units import Units
 
-ALL = ["pbd", "pba", "dpbd", "dpba"]
+MOSTLY_SLOW = quick_and_slow(["pba"], ["pbd", "dpbd", "dpba"])
 
 
 class HalfTheNoise(SeededNoise):
@@ -31,14 +32,16 @@ class HalfTheNoise(SeededNoise):
         return super().laplace(values, sensitivity=sensitivity, epsilon=2 * epsilon)
 
 
-@pytest.mark.parametrize(("scene_of", "promise"), [(strict, 2), (lenient, 4), (empty, 3)])
-@pytest.mark.parametrize("recipe", ALL)
+@pytest.mark.parametrize(
+    ("scene_of", "promise"), [pytest.param(strict, 2, marks=pytest.mark.slow), (lenient, 4), (empty, 3)]
+)
+@pytest.mark.parametrize("recipe", MOSTLY_SLOW)
 def test_half_the_noise(recipe: str, scene_of: Callable[[str], Scene], promise: float) -> None:
     """Noise of half the scale shows at least 1.2 times the promise."""
     assert shown(scene_of(recipe), HalfTheNoise(41)).refutes(1.2 * promise)
 
 
-@pytest.mark.parametrize("recipe", ALL)
+@pytest.mark.parametrize("recipe", MOSTLY_SLOW)
 def test_people_who_are_kept_too_often(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A strict user who is kept as if the offer were twice as high: 1.1 times the promise of 2."""
     honest = sampling.keep_probabilities
@@ -78,7 +81,7 @@ def test_a_history_that_is_wiped(recipe: str) -> None:
     assert shown(forgetful, SeededNoise(45)).refutes(1.2 * 2)
 
 
-@pytest.mark.parametrize("recipe", ["pbd", "dpbd"])
+@pytest.mark.parametrize("recipe", quick_and_slow(["pbd"], ["dpbd"]))
 def test_a_fresh_row_for_who_returns(recipe: str) -> None:
     """Who returns and finds no old spends: 1.1 times the promise of 3."""
     assert shown(returned_as_another(recipe), SeededNoise(46)).refutes(1.1 * 3)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from tests.statistical.laws import LARGEST_Z, assert_drawn_from, assert_moments, kept_law, laplace_law
+from tests.support import quick_and_slow
 
 from wevent import Decision, Fixed, Privacy, Register, Slot, pbd
 from wevent.cohorts.histogram import RowTally
@@ -42,6 +43,7 @@ def test_change_of_people_who_are_all_kept(sensitivity: int, share: float) -> No
     assert_drawn_from(noisy - exact, law)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sensitivity", [1, 2])
 def test_change_of_people_who_are_sampled(sensitivity: int) -> None:
     """With sampling, the measure is the distance of the kept people plus noise of scale s/θ."""
@@ -62,7 +64,9 @@ def test_change_of_people_who_are_sampled(sensitivity: int) -> None:
 
 @pytest.mark.parametrize(
     "privacy",
-    [Privacy(), Privacy("substitution"), Privacy(contributions=3), Privacy("substitution", contributions=2)],
+    quick_and_slow(
+        [Privacy("substitution", contributions=2)], [Privacy(), Privacy("substitution"), Privacy(contributions=3)]
+    ),
     ids=lambda privacy: f"{privacy.neighbours}-{privacy.contributions}",
 )
 def test_change_and_noise_of_a_publisher(privacy: Privacy) -> None:

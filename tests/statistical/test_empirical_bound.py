@@ -49,6 +49,7 @@ def test_bound_is_close_for_many_runs(epsilon: float) -> None:
     assert loss.trials == (500_000, 500_000) and loss.hits[0] > loss.hits[1]
 
 
+@pytest.mark.slow
 def test_bound_holds_as_often_as_it_says() -> None:
     """Of 2,000 bounds with confidence 0.8 at most a fifth exceed the true loss."""
     random = np.random.default_rng(52)

@@ -17,6 +17,7 @@ from tests.statistical.laws import (
     kept_law,
     laplace_law,
 )
+from tests.support import quick_and_slow
 
 from wevent.cohorts.histogram import PersonTally, RowTally, Tally
 from wevent.decisions.sampling import keep_people, sample
@@ -144,7 +145,7 @@ def test_declared_group_beside_people() -> None:
     assert_drawn_from(kept, crowd.law)
 
 
-@pytest.mark.parametrize("by_row", [False, True])
+@pytest.mark.parametrize("by_row", quick_and_slow([False], [True]))
 def test_small_domain_call_by_call(by_row: bool) -> None:
     """Three cells with different people, drawn anew in every call: each of them, and their sum."""
     counts = np.array([[3, 0, 1], [2, 4, 0], [1, 1, 5]])

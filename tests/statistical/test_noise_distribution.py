@@ -82,10 +82,10 @@ def pair_agreement(first: Ints, second: Ints, chances: Floats) -> float:
 @pytest.mark.parametrize(
     ("sensitivity", "epsilon"),
     [
-        (1, Fraction(10, 3)),
+        pytest.param(1, Fraction(10, 3), marks=pytest.mark.slow),
         (1, Fraction(1)),
         (2, Fraction(27, 100)),
-        (3, Fraction(1, 1000)),
+        pytest.param(3, Fraction(1, 1000), marks=pytest.mark.slow),
         (1, Fraction(1, 10**9)),
     ],
 )
@@ -118,16 +118,16 @@ def test_laplace_elements_are_independent(source: Noise) -> None:
     ("things", "probability", "draws"),
     [
         (1, 0.5, 100_000),
-        (5, 0.3, 100_000),
-        (63, 0.9, 50_000),
-        (64, 0.5, 50_000),
+        pytest.param(5, 0.3, 100_000, marks=pytest.mark.slow),
+        pytest.param(63, 0.9, 50_000, marks=pytest.mark.slow),
+        pytest.param(64, 0.5, 50_000, marks=pytest.mark.slow),
         (65, 0.37, 50_000),
         (1000, 1e-3, 20_000),
-        (1000, 0.9995, 20_000),
+        pytest.param(1000, 0.9995, 20_000, marks=pytest.mark.slow),
         (10_000, 1 / 3, 10_000),
         (10**6, 1e-6, 2_000),
         (10**6, 1 - 1e-6, 2_000),
-        (10**6, 0.7, 2_000),
+        pytest.param(10**6, 0.7, 2_000, marks=pytest.mark.slow),
     ],
 )
 def test_binomial(source: Noise, things: int, probability: float, draws: int) -> None:

@@ -71,7 +71,12 @@ def look_for_numba_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("epsilon", "privacy"),
-    [("0.5", Privacy()), ("2", Privacy()), ("1", Privacy("substitution")), ("1", Privacy(contributions=3))],
+    [
+        ("0.5", Privacy()),
+        pytest.param("2", Privacy(), marks=pytest.mark.slow),
+        ("1", Privacy("substitution")),
+        pytest.param("1", Privacy(contributions=3), marks=pytest.mark.slow),
+    ],
 )
 def test_without_sampling_it_is_exact(epsilon: str, privacy: Privacy) -> None:
     """If everybody asks for the same, the standard error is that of discrete Laplace noise."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.support import quick_and_slow
 
 from wevent import RECIPES, Decision, Dynamic, Fixed, Privacy, Register, Slot
 from wevent.decisions.bounds import (
@@ -171,16 +172,18 @@ def look_for_numba_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wevent.decisions.selection.has_numba", lambda: False, raising=False)
 
 
-@pytest.mark.parametrize("kind", ["constant", "jumping", "creeping"])
-@pytest.mark.parametrize("people", [ALIKE, TWO_TYPES, FEW_STRICT], ids=["alike", "two types", "few strict"])
-@pytest.mark.parametrize("recipe", ["pbd", "pba", "dpbd", "dpba"])
+@pytest.mark.parametrize("kind", quick_and_slow(["jumping"], ["constant", "creeping"]))
+@pytest.mark.parametrize(
+    "people", quick_and_slow([TWO_TYPES], [ALIKE, FEW_STRICT]), ids=["two types", "alike", "few strict"]
+)
+@pytest.mark.parametrize("recipe", quick_and_slow(["pbd", "dpba"], ["pba", "dpbd"]))
 def test_measured_error_stays_below(recipe: str, people: People, kind: str) -> None:
     """Add/remove: the mean error of a slot is at most the bound for the cycles that were seen."""
     seen = watch(recipe, people, kind, Privacy())
     assert seen.error <= bound(recipe, people, seen, sensitivity=1).total
 
 
-@pytest.mark.parametrize("recipe", ["pbd", "pba", "dpbd", "dpba"])
+@pytest.mark.parametrize("recipe", quick_and_slow(["pba"], ["pbd", "dpbd", "dpba"]))
 def test_measured_error_stays_below_with_substitution(recipe: str) -> None:
     """Substitution: the same with sensitivity 2."""
     seen = watch(recipe, TWO_TYPES, "jumping", Privacy("substitution"))

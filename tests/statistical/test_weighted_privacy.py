@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 from tests.statistical.side_by_side import CONFIDENCE
+from tests.support import quick_and_slow
 
 from wevent import Fixed, Register, Slot, auto
 from wevent.cohorts.histogram import RowTally
@@ -51,8 +52,8 @@ def shown(estimator: Estimator, noise: SeededNoise, target: int = 0) -> Empirica
     return compare(seen[0], seen[1], CONFIDENCE)
 
 
-@pytest.mark.parametrize("target", [0, 2], ids=["strict", "lenient"])
-@pytest.mark.parametrize("kind", [Unbiased, Weighted, Pooled, PooledWithContrast])
+@pytest.mark.parametrize("target", quick_and_slow([0], [2]), ids=["strict", "lenient"])
+@pytest.mark.parametrize("kind", quick_and_slow([Pooled], [Unbiased, Weighted, PooledWithContrast]))
 def test_no_more_is_lost_than_offered(kind: Any, target: int) -> None:
     """The bound is at most the budget of the target, and at least 0.6 of what the estimator uses of it."""
     loss = shown(kind(), SeededNoise(51), target)
@@ -62,12 +63,13 @@ def test_no_more_is_lost_than_offered(kind: Any, target: int) -> None:
     assert loss.epsilon > 0.6 * min(used, offered)
 
 
-@pytest.mark.parametrize("kind", [Unbiased, Pooled])
+@pytest.mark.parametrize("kind", quick_and_slow([Pooled], [Unbiased]))
 def test_half_the_noise_shows(kind: Any) -> None:
     """With half the noise, the same runs refute the promise."""
     assert shown(kind(), HalfTheNoise(52)).refutes(1.2)
 
 
+@pytest.mark.slow
 def test_weights_that_are_too_large_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """A strict person who counts as much as the lenient ones: the same runs refute the promise."""
     from wevent.decisions import pooled

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -44,6 +45,7 @@ def test_names_of_all_kinds(tmp_path: Path) -> None:
     assert audit(read_history(town.database)).kept
 
 
+@pytest.mark.slow
 def test_many_cells(tmp_path: Path) -> None:
     """100,000 cells are published, kept and read back."""
     chosen = config(privacy={"mechanism": "uniform"}, cells={"names": [str(k) for k in range(100_000)]})

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.store.scene import CELLS, Town, config, random_rows, sorted_events, waiting_rows
+from tests.support import quick_and_slow
 
 from wevent.errors import CorruptState, InvalidSetting, StoreError, StoreFull, StoreUnavailable, StoreVersion
 from wevent.reports.audit import audit
@@ -66,8 +67,8 @@ def work(town: Town, slot: int) -> None:
         session.keep_state()
 
 
-@pytest.mark.parametrize("mechanism", ["pbd", "auto"])
-@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize("mechanism", quick_and_slow(["pbd"], ["auto"]))
+@pytest.mark.parametrize("said", quick_and_slow(list(SAID)[:1], list(SAID)[1:]))
 def test_every_write_may_fail(tmp_path: Path, said: str, mechanism: str) -> None:
     """Whichever write fails, the error is typed and says what now, the store is whole, and the next run goes on."""
     chosen = config(privacy={"mechanism": mechanism, "horizon": 8})

@@ -19,8 +19,11 @@ from wevent.store import session as sessions
 from wevent.store.schema import releases, slots, waiting
 from wevent.store.witness import Witness
 
-WAYS = [("pbd", 3), ("pba", 3), ("dpbd", 3), ("dpba", 3), ("bd", 3), ("uniform", 3), ("pbd", 1000), ("dpba", 1000)]
-WAYS += [("auto", 3), ("auto", 1000)]
+WAYS: list[Any] = [("pba", 3), ("dpbd", 3), ("uniform", 3), ("dpba", 1000), ("auto", 3)]
+WAYS += [
+    pytest.param(*way, marks=pytest.mark.slow)
+    for way in [("pbd", 3), ("dpba", 3), ("bd", 3), ("pbd", 1000), ("auto", 1000)]
+]
 
 
 @pytest.fixture

@@ -42,6 +42,14 @@ def finish(given: Experiment, path: Path, jobs: int = 1) -> Run:
     return run
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of the whole experiment, to look at only."""
+    path = tmp_path_factory.mktemp("study") / "whole.csv"
+    finish(experiment(), path)
+    return path
+
+
 @pytest.mark.slow
 def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
     """One process, two and three give the same file, times apart."""
@@ -50,10 +58,9 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
     assert numbers(tmp_path / "1.csv") == numbers(tmp_path / "2.csv") == numbers(tmp_path / "3.csv")
 
 
-def test_every_row_says_what_it_is(tmp_path: Path) -> None:
+def test_every_row_says_what_it_is(whole: Path) -> None:
     """Settings, seed, version and privacy stand in every row; no window is above what was allowed."""
-    finish(experiment(), tmp_path / "r.csv")
-    rows = results.read(tmp_path / "r.csv")
+    rows = results.read(whole)
     assert len(rows) == 2 * 2 * 2 * 3
     for row in rows:
         assert row["experiment"] == "small" and row["protocol"] == "honest" and row["private"] == "yes"
@@ -65,10 +72,9 @@ def test_every_row_says_what_it_is(tmp_path: Path) -> None:
     assert len({row["amre"] for row in rows}) == len(rows)
 
 
-def test_finished_cells_are_kept(tmp_path: Path) -> None:
+def test_finished_cells_are_kept(whole: Path, tmp_path: Path) -> None:
     """Interrupted after three cells and in the middle of a line: the next run does the rest, and nothing twice."""
-    whole, path = tmp_path / "whole.csv", tmp_path / "r.csv"
-    finish(experiment(), whole)
+    path = tmp_path / "r.csv"
     run = Run(experiment(), path, Settings(jobs=1))
     steps = run.go()
     for _ in range(4):  # the first says where it starts
@@ -85,16 +91,15 @@ def test_finished_cells_are_kept(tmp_path: Path) -> None:
     assert done.cells == [] and done.kept == 8
 
 
-def test_a_mechanism_can_be_added_later(tmp_path: Path) -> None:
+def test_a_mechanism_can_be_added_later(whole: Path, tmp_path: Path) -> None:
     """Only the new one is run; what the others drew stays as it was, whoever runs beside them."""
-    path, together = tmp_path / "r.csv", tmp_path / "together.csv"
+    path = tmp_path / "r.csv"
     finish(experiment(mechanisms=["pbd"]), path)
     run = Run(experiment(), path, Settings(jobs=1))
     assert {cell.mechanisms for cell in run.cells} == {("dpba", "plbu")}
     for _ in run.go():
         pass
-    finish(experiment(), together)
-    assert numbers(path) == numbers(together)
+    assert numbers(path) == numbers(whole)
 
 
 def test_more_rounds_keep_the_first_ones(tmp_path: Path) -> None:
@@ -146,6 +151,7 @@ def test_two_types(tmp_path: Path) -> None:
     assert [row["share"] for row in rows] == ["0.1", "0.1", "0.9", "0.9"]
 
 
+@pytest.mark.slow
 def test_plugins_add_mechanisms(tmp_path: Path) -> None:
     """One small file adds a mechanism, also for worker processes."""
     plugin = tmp_path / "mine.py"

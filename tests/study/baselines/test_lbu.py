@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.statistical.laws import LARGEST_Z
 from tests.study.baselines.local_runs import Floats, run
-from tests.support import ONE, Recorded, fixed
+from tests.support import ONE, Recorded, fixed, quick_and_slow
 
 from wevent.cohorts.register import Register
 from wevent.events.slot import Slot
@@ -45,6 +45,7 @@ def test_every_window_keeps_its_budget(asked: list[tuple[int, int]], seed: int) 
         assert found.spends.tolist() == [[one.units // one.window for one in rows]] * 20
 
 
+@pytest.mark.slow
 def test_error_of_lbu() -> None:
     """At E = 0.6, w = 120 and N = 10,000 in two cells the mean square is 4·10⁸; 3,000 slots, six standard errors."""
     register = Register.from_levels([fixed(600_000_000, 120)], np.zeros(10_000, np.int64))
@@ -54,8 +55,8 @@ def test_error_of_lbu() -> None:
     assert squares.mean() == pytest.approx(4e8, rel=6 * np.sqrt(2 / 3000))
 
 
-@pytest.mark.parametrize("kind", [LBU, PLBU, PLBUSum])
-@pytest.mark.parametrize("cells", [3, 40])
+@pytest.mark.parametrize("kind", quick_and_slow([PLBU], [LBU, PLBUSum]))
+@pytest.mark.parametrize("cells", quick_and_slow([3], [40]))
 def test_unbiased_where_groups_are_alike(kind: type[LBU | PLBU], cells: int) -> None:
     """By GRR, by OUE and (40 cells) by both at once, with people absent; a z-test fails for one seed of 10⁶."""
     register = Register.from_arrays(np.repeat([1.0, 16.0], 400), np.repeat(4, 800))
@@ -76,6 +77,7 @@ def test_groups_that_differ() -> None:
     assert (off(weighted.counts, (1000 * weight / weight.sum()).tolist()) < LARGEST_Z).all()
 
 
+@pytest.mark.slow
 def test_own_budgets_are_worth_it() -> None:
     """Alike groups: PLBU is more exact than its plain sum, and that more exact than LBU, by what the formulas say."""
     register = Register.from_arrays(np.repeat([1.0, 2.0], 500), np.repeat(20, 1000))

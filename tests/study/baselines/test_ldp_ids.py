@@ -56,7 +56,7 @@ def test_lba_saves_and_rests() -> None:
     jumps=st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0]), min_size=1, max_size=40),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 def test_every_window_keeps_its_budget(
     kind: type[BudgetDivision], tenths: int, window: int, jumps: list[float], seed: int
 ) -> None:

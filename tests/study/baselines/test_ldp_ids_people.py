@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.statistical.laws import LARGEST_Z
 from tests.study.baselines.local_runs import Ints, Run, run
-from tests.support import ONE, fixed
+from tests.support import ONE, fixed, quick_and_slow
 
 from wevent.cohorts.register import Register
 from wevent.noise import SeededNoise, StudyNoise
@@ -40,7 +40,7 @@ def asked(found: Run) -> list[int]:
     cells=st.lists(st.integers(-1, 1), min_size=1, max_size=40),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 def test_nobody_is_asked_twice_in_a_window(
     kind: type[PeopleDivision], people: int, window: int, epsilon: int, cells: list[int], seed: int
 ) -> None:
@@ -95,7 +95,7 @@ def test_who_is_asked_does_not_depend_on_where_people_are(kind: type[PeopleDivis
     assert not np.array_equal(one.spends, third.spends)
 
 
-@kinds
+@pytest.mark.parametrize("kind", quick_and_slow([LPD], [LPU, LPA]), ids=lambda kind: kind.name)
 def test_everybody_is_as_likely_to_be_asked(kind: type[PeopleDivision]) -> None:
     """Over 400 seeds, the people asked in slot 1 are spread evenly: every z-score below the quantile of 10⁻⁶."""
     register = alike(ONE, 4, 40)
@@ -108,7 +108,7 @@ def test_everybody_is_as_likely_to_be_asked(kind: type[PeopleDivision]) -> None:
     assert (np.abs(times - 400 * chance) < LARGEST_Z * np.sqrt(400 * chance * (1 - chance))).all()
 
 
-@pytest.mark.parametrize("cells", [3, 60])
+@pytest.mark.parametrize("cells", quick_and_slow([60], [3]))
 def test_counts_of_lpu_are_unbiased(cells: int) -> None:
     """Few are asked, everybody is meant: the mean over whole turns is right; a z-test fails for one seed of 10⁶."""
     register = alike(ONE, 4, 400)

@@ -123,7 +123,7 @@ def test_no_report_gives_away_more_than_its_budget(kind: type[Oracle], symbols: 
 
 
 @given(budget=st.integers(1, 100 * ONE), symbols=st.integers(1, 17))
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 def test_any_budget_and_number_of_symbols(budget: int, symbols: int) -> None:
     """The same for budgets of all sizes, and for numbers of symbols that cannot be halved evenly."""
     assert_private(GRR, budget, symbols)

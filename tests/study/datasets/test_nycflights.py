@@ -76,6 +76,7 @@ def test_other_numbers_of_cells(archive: Path) -> None:
     assert refused.value.fields["known"] == (2, 3)
 
 
+@pytest.mark.slow
 def test_the_installed_package() -> None:
     """The real set: 4,043 planes, three airports, 8,760 hours, and in `carry` everybody somewhere."""
     stream = nycflights.open_nycflights(Options())

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.study.protocols import naive_printed as naive
 from tests.study.protocols.printed_scenes import jumpy, wishes_of
+from tests.support import quick_and_slow
 
 from wevent.cohorts.requirement import Dynamic
 from wevent.study.protocols.printed_methods.choice import by_error, by_scale, choose, sample
@@ -233,7 +234,7 @@ def test_a_segment_is_that_of_the_oracle(name: str, seed: int) -> None:
     assert 5 < sum(told.published) <= LENGTH
 
 
-@pytest.mark.parametrize("steps", ["large", "middle", "small"])
+@pytest.mark.parametrize("steps", quick_and_slow(["middle"], ["large", "small"]))
 def test_spas_is_that_of_the_oracle(steps: str) -> None:
     """The same for SPAS; with steps of middle size, releases by force, by threshold, with refund and without occur."""
     counts = 5000 + jumpy(LENGTH, [10_000], 4).sum(axis=1) // {"large": 1, "middle": 20, "small": 500}[steps]

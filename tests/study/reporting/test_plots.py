@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.study.reporting.made_up import rows
+from tests.support import quick_and_slow
 
 from wevent.study.experiment import Experiment, from_table
 from wevent.study.mechanisms import MECHANISMS
@@ -32,7 +33,9 @@ def size(png: bytes) -> tuple[int, int]:
         return image.size
 
 
-@pytest.mark.parametrize("changes", [{}, {"vary": {}}, {"vary": {"epsilon": [0.6], "window": [40, 80]}}])
+@pytest.mark.parametrize(
+    "changes", quick_and_slow([{"vary": {}}], [{}, {"vary": {"epsilon": [0.6], "window": [40, 80]}}])
+)
 def test_plots_are_pngs(changes: dict[str, Any]) -> None:
     """Against one parameter, against none, against two: a picture that opens."""
     wide, high = size(plots.draw(*made(**changes), "amre"))
@@ -45,11 +48,13 @@ def test_parts_are_stacked_bars() -> None:
     assert size(plots.draw_parts(experiment, found))[0] > 1000
 
 
+@pytest.mark.slow
 def test_the_same_rows_give_the_same_picture() -> None:
     """No time and no chance goes in; themes differ."""
     experiment, found = made(data=["sin"])
-    assert plots.draw(experiment, found, "amre") == plots.draw(experiment, found, "amre")
-    assert plots.draw(experiment, found, "amre", LIGHT) != plots.draw(experiment, found, "amre", DARK)
+    light = plots.draw(experiment, found, "amre", LIGHT)
+    assert plots.draw(experiment, found, "amre", LIGHT) == light
+    assert plots.draw(experiment, found, "amre", DARK) != light
 
 
 def test_the_axis_is_logarithmic_where_values_span_decades(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from tests.study.reporting.made_up import Error, row, rows
 
 from wevent.study import results
 from wevent.study.experiment import Point, load
+from wevent.study.reporting import plots
 from wevent.study.reporting.report import write_report
 
 HONEST = """
@@ -76,6 +77,13 @@ def fill(folder: Path) -> Path:
 def study(tmp_path: Path) -> Path:
     """A study to change."""
     return fill(tmp_path)
+
+
+@pytest.fixture
+def unpainted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any picture does where only the words matter."""
+    for name in ("draw", "draw_parts"):
+        monkeypatch.setattr(plots, name, lambda *given: b"picture")
 
 
 @dataclass(frozen=True)
@@ -160,11 +168,13 @@ def test_pngs_lie_beside_the_page(made: Made) -> None:
     assert sorted(path.name for path in (made.folder / "out").glob("*.png")) == ["honest-amre.png", "printed-amre.png"]
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_page(made: Made, study: Path) -> None:
     """Nothing of the day, the machine or the folder is in it."""
     assert report(study)[0] == made.text
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_an_unfinished_run_says_so(study: Path) -> None:
     """One round of three is shown as one of three."""
     results.write(study / "results/honest.csv", [row(Point("sin", epsilon=0.6), "pbd", 5.0)])
@@ -172,6 +182,7 @@ def test_an_unfinished_run_says_so(study: Path) -> None:
     assert "1 round of 3 that the experiment asks for" in " ".join(seen.words)
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_an_overspent_window_cannot_be_overlooked(study: Path) -> None:
     """Should a file hold one under `honest`, the page says so at its head."""
     path = study / "results/honest.csv"
@@ -181,6 +192,7 @@ def test_an_overspent_window_cannot_be_overlooked(study: Path) -> None:
     assert "A WINDOW WAS OVERSPENT: 1.250 times its budget." in report(study)[0]
 
 
+@pytest.mark.slow
 def test_parts_and_times_are_shown(study: Path) -> None:
     """An experiment that shows the runs of another: its parts as a table, its times in milliseconds."""
     shown = '"change_noise", "release_bias", "seconds_per_slot"'
