@@ -51,6 +51,9 @@ def _add_report(group: Any) -> None:
     parser.add_argument(
         "--reproduction", type=Path, default=None, metavar="FILE.md", help="also write down what was reproduced"
     )
+    report.add_argument(
+        "--frontier", type=Path, default=None, metavar="FILE.md", help="also write down what sharper mechanisms gain"
+    )
     _add_plugins(parser)
 
 
@@ -145,6 +148,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _report(given: argparse.Namespace) -> int:
+    from wevent.study.reporting.frontier import write_frontier
     from wevent.study.reporting.report import write_report
     from wevent.study.reporting.reproduction import write_reproduction
     from wevent.study.runner import load_plugins
@@ -155,6 +159,8 @@ def _report(given: argparse.Namespace) -> int:
     if given.reproduction is not None:
         write_reproduction(results, given.reproduction)
         print(given.reproduction)
+    if given.frontier is not None:
+        print(write_frontier(results, given.experiments, given.frontier))
     return 0
 
 
