@@ -51,7 +51,7 @@ def _add_report(group: Any) -> None:
     parser.add_argument(
         "--reproduction", type=Path, default=None, metavar="FILE.md", help="also write down what was reproduced"
     )
-    report.add_argument(
+    parser.add_argument(
         "--frontier", type=Path, default=None, metavar="FILE.md", help="also write down what sharper mechanisms gain"
     )
     _add_plugins(parser)
