@@ -120,8 +120,8 @@ def _opening(lines: Sequence[Line], worst: float) -> str:
     least, most = min(line.rounds for line in lines), max(line.rounds for line in lines)
     return f"""# What the sharper mechanisms gain
 
-This page and its picture are made from the files in `experiments/results` by `wevent study report --frontier FILE`; a test
-compares it with them. AMRE is the mean squared error of a cell. Protocol `honest`: slots in the order of time, every
+This page and its picture are made from the files in `experiments/results` by `wevent study report --frontier FILE`;
+a test compares it with them. AMRE is the mean squared error of a cell. Protocol `honest`: slots in the order of time, every
 window enforced and watched; {labels.span(least, most, "round")} of the same data and requirements for every
 mechanism. The fullest window of `auto` and `auto_pooled` held {worst:.3f} of what was allowed.
 
@@ -138,15 +138,14 @@ def _means(lines: Sequence[Line]) -> str:
         above = [(line.errors[name] / line.best((*PAPER, *OTHERS))[0], line.setting) for line in lines]
         over = sorted((one for one in above if one[0] > 1), key=lambda one: -one[0])
         said = "; ".join(f"{s.data} E = {s.epsilon:g}, w = {s.window}: {labels.times(ratio)}" for ratio, s in over)
-        rows.append(
-            f"| `{name}` | 1/{1 / first:.2f} | 1/{1 / second:.2f} | {len(over)} of {len(lines)} | {said or 'none'} |"
-        )
+        many = f"{len(over)} of {len(lines)}"
+        rows.append(f"| `{name}` | 1/{1 / first:.2f} | 1/{1 / second:.2f} | {many} | {said or 'none'} |")
     body = "\n".join(rows)
     paper, others = (labels.listing([labels.mechanism(name) for name in names]) for names in (PAPER, OTHERS))
     return f"""## In short
 
-Geometric means over {len(lines)} settings of the error, as a part of the least error of any of the paper's own ({paper}) and
-of any other ({others}); and the settings in which it is above the least error of all of them.
+Geometric means over {len(lines)} settings of the error, as a part of the least error of any of the paper's own
+({paper}) and of any other ({others}); and the settings in which it is above the least error of all of them.
 
 | mechanism | of the paper's best | of the others' best | above the best of all | where, by how much |
 | --- | --- | --- | --- | --- |
@@ -155,14 +154,12 @@ of any other ({others}); and the settings in which it is above the least error o
 
 def _table(data: str, lines: Sequence[Line]) -> str:
     floor = floor_of(data)
-    said = (
-        ""
-        if floor is None
-        else (
-            f" People flip a coin in every slot here, which adds {labels.number(floor)} to whatever is shown of a slot that "
-            "was not published: no mechanism that publishes seldom can pass that."
+    said = ""
+    if floor is not None:
+        said = (
+            f" People flip a coin in every slot here, which adds {labels.number(floor)} to whatever is shown of a slot "
+            "that was not published: no mechanism that publishes seldom can pass that."
         )
-    )
     rows = "\n".join(_row(line) for line in lines)
     return f"""## {data}
 
