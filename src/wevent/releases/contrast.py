@@ -79,7 +79,7 @@ class Lean:
         gap = np.asarray(self.gap) if gap is None else gap
         people = np.maximum(ways.leverage * self.scale, 1e-9)
         seen = (np.square(1 - ways.offset) * ways.noise + ways.contrast) / np.square(people)
-        each = seen[..., None] + self.chance / people[..., None]
+        each = np.maximum(seen[..., None] + self.chance / people[..., None], 1e-30)
         moves = self.moves * gap[..., None]
         turned = unlike(ways.leverage, self.leverage)[..., None] * self.size
         settled = (np.sqrt(np.square(moves) + 4 * moves * each) - moves) / 2

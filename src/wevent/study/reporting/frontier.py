@@ -121,8 +121,8 @@ def _opening(lines: Sequence[Line], worst: float) -> str:
     return f"""# What the sharper mechanisms gain
 
 This page and its picture are made from the files in `experiments/results` by `wevent study report --frontier FILE`;
-a test compares it with them. AMRE is the mean squared error of a cell. Protocol `honest`: slots in the order of time, every
-window enforced and watched; {labels.span(least, most, "round")} of the same data and requirements for every
+a test compares it with them. AMRE is the mean squared error of a cell. Protocol `honest`: slots in the order of time,
+every window enforced and watched; {labels.span(least, most, "round")} of the same data and requirements for every
 mechanism. The fullest window of `auto` and `auto_pooled` held {worst:.3f} of what was allowed.
 
 `auto` assumes nothing. `auto_pooled` assumes at first that what people ask for says nothing about where they are, and
