@@ -232,25 +232,23 @@ class StateSpace:
         """Counts alone are not all there is to know: a filter goes on from its own `state`."""
 
     def outlook(self, intervals: Floats, noise: Floats, people: int, watched: bool = False) -> Floats | None:
-        """The mean over a cycle of k slots, cells and models, once the filter has settled, and what jumps add.
+        """The mean over a cycle of k slots and cells, once the filter has settled, and what jumps add.
 
-        Before anything is published models far apart are all there is: then the mean is that of logarithms.
+        Models among which nothing has decided yet may foretell errors that lie far apart. So the mean over the models
+        of a cell is that of logarithms: by what factor an interval is worse than another counts, not by how much.
         """
         weight = self._bank.weight
-        often = weight.mean(axis=1, keepdims=True)
         scale = self._scale(people) if self._slot else np.full(weight.shape[1], people / weight.shape[1])
         # The level where a model is at home; the small part keeps it defined for models that are at home nowhere.
         some = weight + 1e-9 / weight.size
         typical = (some * scale).sum(axis=1, keepdims=True) / some.sum(axis=1, keepdims=True)
         payable = np.isfinite(noise)
         error = self._bank.models.outlook(intervals, np.where(payable, noise, 1.0), typical)
-        if not self._slot:
-            return np.where(payable, np.exp((often * np.log(error)).sum(axis=0)), np.inf)
+        mean = np.exp(weight.T @ np.log(error)).mean(axis=0)
         late = (intervals - 1) / 2
         if watched:
             late = _MISSED * late + (1 - _MISSED) * np.minimum(late, 1.0)
-        jumps = float(self._bank.jumps.mean()) * late
-        return np.where(payable, (often * error).sum(axis=0) + jumps, np.inf)
+        return np.where(payable, mean + float(self._bank.jumps.mean()) * late, np.inf)
 
     def copy(self) -> Self:
         """An independent view that knows the same."""
