@@ -62,11 +62,11 @@ def run(recipe: Any, data: tuple[Ints, Ints], wishes: list[tuple[float, int]] = 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_stream_is_served_worse(kind: str) -> None:
-    """On every kind of stream `auto` beats the best of pba, uniform and sample; pooled has at most 0.8 of its error."""
+    """On every kind of stream `auto` beats the best of pba, uniform and sample; pooled has at most 0.7 of its error."""
     data = stream(kind, 1_200)
     others = min(run(recipe, data).squared for recipe in (pba, uniform, sample))
     assert run(auto, data).squared < others
-    assert run(auto, data, estimator="uncorrected").squared < 0.8 * others
+    assert run(auto, data, estimator="uncorrected").squared < 0.7 * others
 
 
 @pytest.mark.slow
@@ -88,7 +88,7 @@ LENIENT = [(0.4, 60)] * 5 + [(1.0, 40)] * 5
 @pytest.mark.slow
 def test_the_contrast_finds_out() -> None:
     """Where requirement and place depend, pooled counts stay wrong and contrasted ones get right with time."""
-    data = leaning(1.0, 4_800)
+    data = leaning(1.0, 2_400)
     bias = {}
     for word in ("uncorrected", "pooled", "unbiased"):
         errors = run(auto, data, LENIENT, estimator=word).errors

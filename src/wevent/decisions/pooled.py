@@ -74,7 +74,8 @@ class Pooled:
         known = evidence.counts if public is None else public.counts
         people = max(int(sizes.sum()), 1)
         p = np.clip(known / people, 0.0, 1.0)
-        return replace(evidence, variance=evidence.variance + selection.variance * p * (1 - p))
+        # Without leverage: nobody looks for a lean, so that nothing is to be said about one.
+        return replace(evidence, variance=evidence.variance + selection.variance * p * (1 - p), leverage=0.0)
 
 
 @dataclass(frozen=True, slots=True)

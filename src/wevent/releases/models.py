@@ -123,7 +123,7 @@ class Models:
         own = others + S
         P = (k * walk + np.sqrt(np.square(k * walk) + 4 * k * walk * own)) / 2
         level = k * walk * own / np.maximum(P, 1e-300)
-        mean, before = level + white + walk * (k - 1) / 2, P
+        mean, before = level + white + walk * k / 2, P
         swinging = self.swings[:, 0] > 0
         if swinging.any():
             m, V = self.memory[swinging], others[swinging]
