@@ -16,8 +16,9 @@ from tests.statistical.side_by_side import CONFIDENCE
 from wevent import Fixed, Register, Slot, auto
 from wevent.cohorts.histogram import RowTally
 from wevent.decisions import weighting
+from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased, Weighted
-from wevent.decisions.pooled import Pooled, PooledWithContrast
+from wevent.decisions.pooled import Pooled
 from wevent.noise import SeededNoise
 from wevent.releases.empirical import EmpiricalLoss, compare
 from wevent.units import NANO
@@ -46,7 +47,8 @@ def shown(estimator: Estimator, noise: SeededNoise, target: int = 0) -> Empirica
         around = counts.sum(axis=0)[0] - there
         steps = [np.clip(np.rint((evidence.counts - around) * 4), -12, 12)]
         if evidence.contrast is not None:
-            steps.append(np.clip(np.rint(evidence.contrast.slope / np.sqrt(evidence.contrast.variance) * 2), -4, 4))
+            seen_around = evidence.contrast.counts - np.median(evidence.contrast.counts)
+            steps.append(np.clip(np.rint(seen_around / np.sqrt(evidence.contrast.variance) * 2), -4, 4))
         seen.append([tuple(each) for each in np.column_stack(steps).astype(int).tolist()])
     return compare(seen[0], seen[1], CONFIDENCE)
 

@@ -75,7 +75,7 @@ class PooledWithContrast:
         if caps is None:
             return pooled
         best = self._best(caps, sensitivity, public, None)
-        tenths = int(best.tenths[0])
+        tenths = int(best.tenths[0]) if pooled.threshold >= 10 else 0  # so few units cannot be divided
         base = {each.name: getattr(pooled, each.name) for each in fields(Selection)}
         base |= {"threshold": max(pooled.threshold * (10 - tenths) // 10, 1), "variance": 0.0}
         base |= {"noise": float(best.noise[0] + best.lean[0])}
