@@ -80,6 +80,42 @@ def test_the_interval_of_least_error() -> None:
     assert len(asked) in (published, published + 1)  # once before the first, then after each
 
 
+def test_a_faster_pace_waits_for_the_windows() -> None:
+    """After a slow publication that took everything, a fast one waits until nearly all can pay most of their part."""
+    made, schedule = ledger([(ONE, 20)] * 10), Paced(20)
+    assert close(made, schedule).tolist() == [ONE] * 10
+    schedule.interval = 2
+    waited = 0
+    while not (offered := close(made, schedule)).any():
+        waited += 1
+    assert waited == 19 and offered.tolist() == [ONE // 10] * 10  # slot 21: the first one has left every window
+
+
+def test_one_of_many_is_not_waited_for() -> None:
+    """A person in a hundred whose long window is still full does not keep the others from being counted."""
+    made, schedule = Ledger(horizon=40), Paced(10)
+    made.open_row(fixed(ONE, 10), 99)
+    made.open_row(fixed(ONE, 40), 1)
+    schedule.interval = 40
+    assert close(made, schedule).tolist() == [ONE, ONE]
+    schedule.interval = 10
+    slots = [made.slot for _ in range(30) if close(made, schedule)[0]]
+    assert slots[0] == 12  # the slot after the one that was offered in
+
+
+@given(requirements, st.lists(st.sampled_from([1, 2, 5, 13, 40]), min_size=2, max_size=6))
+@settings(deadline=None, max_examples=40)
+def test_no_wait_is_longer_than_the_longest_window(asked: list[tuple[int, int]], intervals: list[int]) -> None:
+    """However the pace changes, something is offered at the latest when the longest window is over."""
+    made, schedule, last = ledger(asked), Paced(), 0
+    for turn in range(120):
+        schedule.interval = intervals[turn // 20 % len(intervals)]
+        slot = made.slot
+        if close(made, schedule).any():
+            last = slot
+        assert last > 0 and slot - last < max(window for _, window in asked)
+
+
 def test_what_cannot_be_foretold_changes_nothing() -> None:
     """Without a prediction, and where none is finite, the interval stays."""
     made, schedule = ledger([(ONE, 40)]), Paced(5)

@@ -6,15 +6,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.decisions.tap import draw, loss
 from tests.support import Silent
 
 from wevent.cohorts.histogram import RowTally
-from wevent.decisions.estimators import Estimator, Sampled, Unbiased, Weighted
-from wevent.decisions.pooled import Pooled, PooledWithContrast
+from wevent.decisions.contrasted import PooledWithContrast
+from wevent.decisions.estimators import Estimator, Offers, Public, Sampled, Unbiased, Weighted
+from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import WORST, choose_threshold, expected
 from wevent.units import NANO
 
@@ -23,50 +24,15 @@ ALL: list[Any] = [Sampled, *WEIGHING]
 offers = st.lists(st.integers(0, 3 * NANO), min_size=1, max_size=6)
 
 
-class Tap(Silent):
-    """Noise that adds nothing and writes down what it was added to, and at which price per unit."""
-
-    def __init__(self) -> None:
-        super().__init__(1)
-        self.calls: list[tuple[npt.NDArray[np.int64], Fraction]] = []
-
-    def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> npt.NDArray[np.int64]:
-        self.calls.append((np.asarray(values), epsilon / sensitivity))
-        return super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
-
-
-def draw(estimator: Estimator, counts: npt.NDArray[np.int64], budgets: npt.NDArray[np.int64], s: int) -> Tap:
-    sizes, tap = np.full(budgets.size, 4), Tap()
-    selection = estimator.choose(budgets, sizes, s, None)
-    if selection.threshold:
-        estimator.draw(RowTally(counts), selection, sizes, s, tap, None)
-    return tap
-
-
 @pytest.mark.parametrize("kind", WEIGHING)
 @pytest.mark.parametrize("moved", [False, True], ids=["there or not", "here or there"])
 @given(offers)
 @settings(deadline=None, max_examples=60)
 def test_nobody_pays_more_than_they_offered(kind: Any, moved: bool, given_: list[int]) -> None:
     """Exact: what one person moves, times its price, in sum over all draws, is at most their budget."""
-    budgets, s = np.array(given_), 2 if moved else 1
-    without = np.ones((budgets.size, 3), np.int64)
-    before = draw(kind(), without, budgets, s)
+    budgets = np.array(given_)
     for row, offered in enumerate(given_):
-        full = without.copy()
-        full[row, 0] += 1
-        other = draw(kind(), full, budgets, s)
-        base = before
-        if moved:
-            there = without.copy()
-            there[row, 1] += 1
-            base = draw(kind(), there, budgets, s)
-        assert len(base.calls) == len(other.calls)
-        loss = Fraction(0)
-        for (a, price), (b, same) in zip(base.calls, other.calls, strict=True):
-            assert price == same
-            loss += int(np.abs(a - b).sum()) * price
-        assert loss <= Fraction(offered, NANO)
+        assert loss(lambda counts, s: draw(kind(), counts, budgets, s), row, budgets.size, moved) <= Fraction(offered, NANO)
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -74,10 +40,12 @@ def test_nobody_pays_more_than_they_offered(kind: Any, moved: bool, given_: list
 @settings(deadline=None, max_examples=60)
 def test_what_is_foreseen_is_what_is_chosen(kind: Any, rows: list[list[int]]) -> None:
     """`foresee` gives the error of `choose`, offer by offer."""
-    budgets, public = np.array(rows), np.array([5.0, 0.0, 2.0])
+    budgets, public = np.array(rows), Public(np.array([5.0, 0.0, 2.0]))
     sizes = np.arange(1, budgets.shape[1] + 1)
     one_by_one = [kind().choose(offer, sizes, 1, public).error for offer in budgets]
-    assert kind().foresee(budgets, sizes, 1, public) == pytest.approx(one_by_one, rel=1e-9)
+    foreseen = kind().foresee(Offers(budgets, np.ones(len(rows))), sizes, 1, public)
+    assert foreseen.noise == pytest.approx(one_by_one, rel=1e-9)
+    assert not foreseen.lean.any()
 
 
 @given(offers)
@@ -95,7 +63,7 @@ def test_weighted_takes_the_best_threshold(given_: list[int], crowd: float) -> N
     """The error is the least over all budgets as thresholds, computed person by person."""
     budgets, sizes = np.array(given_), np.arange(1, len(given_) + 1)
     public = np.array([crowd * sizes.sum(), 0.0])
-    chosen = Weighted().choose(budgets, sizes, 1, public)
+    chosen = Weighted().choose(budgets, sizes, 1, Public(public))
     errors = []
     for theta in given_:
         lost = sum(n * (1 - min(1.0, e / theta)) for n, e in zip(sizes, given_, strict=True))
@@ -115,7 +83,7 @@ def test_weighting_loses_no_more_than_sampling(given_: list[int]) -> None:
 def test_pooled_has_the_noise_of_the_mean_budget() -> None:
     """Half ask for 0.1 and half for 1.9, spread over very many cells: noise as if everybody offered 1."""
     budgets, sizes = np.array([NANO // 10, 19 * NANO // 10]), np.array([500, 500])
-    chosen = Pooled().choose(budgets, sizes, 1, np.zeros(100))
+    chosen = Pooled().choose(budgets, sizes, 1, Public(np.zeros(100)))
     assert chosen.threshold == budgets[1]
     assert chosen.noise == pytest.approx(2.0)
     evidence = Pooled().draw(RowTally(np.array([[100, 0], [100, 50]])), chosen, sizes, 1, Silent(1), None)
@@ -125,30 +93,29 @@ def test_pooled_has_the_noise_of_the_mean_budget() -> None:
 def test_a_few_lenient_people_do_not_outvote_all() -> None:
     """One person of a thousand who offers a hundred times as much does not set the cap."""
     budgets, sizes = np.array([NANO // 100, NANO]), np.array([999, 1])
-    assert Pooled().choose(budgets, sizes, 1, np.zeros(5)).threshold == NANO // 100
+    assert Pooled().choose(budgets, sizes, 1, Public(np.zeros(5))).threshold == NANO // 100
 
 
-def test_contrast_needs_everybody() -> None:
-    """With somebody out of budget, or everybody alike, nothing is contrasted; counts are still made."""
-    tally, sizes = RowTally(np.array([[3], [4]])), np.array([5, 5])
-    for budgets, there in (([NANO, 0], False), ([NANO, NANO], False), ([NANO, 2 * NANO], True)):
-        estimator = PooledWithContrast()
-        chosen = estimator.choose(np.array(budgets), sizes, 1, None)
-        evidence = estimator.draw(tally, chosen, sizes, 1, Silent(1), None)
-        assert (evidence.contrast is not None) == there
+def test_pooled_says_nothing_about_a_lean() -> None:
+    """Its evidence has no leverage: error bars are those of its assumption, and no correction is waited for."""
+    budgets, sizes = np.array([NANO // 10, NANO]), np.array([50, 50])
+    chosen = Pooled().choose(budgets, sizes, 1, None)
+    assert Pooled().draw(RowTally(np.ones((2, 3), np.int64)), chosen, sizes, 1, Silent(1), None).leverage == 0
 
 
-def test_contrast_is_what_pooling_gets_wrong() -> None:
-    """Without noise, pooled counts less slope times leverage are the true counts, however people stand."""
-    counts = np.array([[90, 10, 3], [5, 40, 7], [0, 60, 200]])
-    sizes, budgets = np.array([200, 100, 300]), np.array([3, 5, 9]) * NANO // 10
-    estimator = PooledWithContrast()
-    chosen = estimator.choose(budgets, sizes, 1, np.full(3, 0.1))
-    evidence = estimator.draw(RowTally(counts), chosen, sizes, 1, Silent(1), None)
-    assert evidence.contrast is not None
-    corrected = evidence.counts - evidence.contrast.slope * evidence.contrast.leverage
-    assert corrected == pytest.approx(counts.sum(axis=0), rel=1e-4)
-    assert abs(evidence.counts - counts.sum(axis=0)).max() > 30
+@given(st.lists(st.integers(1, 3 * NANO), min_size=1, max_size=6), st.floats(0, 1))
+@settings(deadline=None)
+def test_pooled_takes_the_best_cap(given_: list[int], crowd: float) -> None:
+    """The error is the least over all caps that a tenth of all people offer, computed person by person."""
+    budgets, sizes = np.array(given_), np.arange(1, len(given_) + 1)
+    public = Public(np.array([crowd * sizes.sum(), 0.0]))
+    e, n = np.repeat(budgets, sizes) / NANO, int(sizes.sum())
+    errors = []
+    for cap in sorted(set(e.tolist())):
+        if (e >= cap).mean() >= 0.1:
+            weight = np.minimum(e, cap) / np.minimum(e, cap).mean()
+            errors.append(2 * (1 / np.minimum(e, cap).mean()) ** 2 + ((weight - 1) ** 2).sum() * crowd * (1 - crowd) / 2)
+    assert Pooled().choose(budgets, sizes, 1, public).error == pytest.approx(min(errors), rel=1e-6)
 
 
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=50))
@@ -162,7 +129,7 @@ def test_expected_crowding(public: list[int]) -> None:
 def test_selection_that_knows_what_is_public() -> None:
     """At d = 100 with even counts the expected squared bias is 10⁻⁴ of the worst, and less noise is chosen."""
     budgets, sizes = np.array([NANO // 50, NANO]), np.array([200, 9_800])
-    public = np.full(100, 100.0)
+    public = Public(np.full(100, 100.0))
     informed = Sampled(expected).choose(budgets, sizes, 1, public)
     careful = Sampled().choose(budgets, sizes, 1, public)
     assert careful.threshold == budgets[0] and informed.threshold == budgets[1]

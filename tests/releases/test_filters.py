@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wevent.budgets.codec import pack, unpack
-from wevent.decisions.estimators import Contrast, Evidence
+from wevent.decisions.estimators import Contrast, Evidence, Ways
 from wevent.releases.filters import Shown, StateSpace, Unfiltered, View
 
 VIEWS: list[Any] = [Unfiltered, StateSpace]
@@ -17,7 +17,7 @@ VIEWS: list[Any] = [Unfiltered, StateSpace]
 
 def evidence(random: np.random.Generator, contrast: bool = False) -> Evidence:
     measured = Contrast(random.normal(0, 50, 3), 2500.0, 0.4) if contrast else None
-    return Evidence(random.integers(-5, 90, 3), np.full(3, 30.0), measured)
+    return Evidence(random.integers(-5, 90, 3), np.full(3, 30.0), 0.3 if contrast else 0.0, measured)
 
 
 def shown(view: View, slots: range, seed: int, contrast: bool = False) -> list[Shown]:
@@ -40,7 +40,12 @@ def test_state(kind: Any, contrast: bool) -> None:
         shown(first, range(20, 40), 2, contrast), shown(second, range(20, 40), 2, contrast), strict=True
     ):
         assert np.array_equal(one.counts, other.counts) and np.array_equal(one.standard_error, other.standard_error)
-    assert np.array_equal(first.reference, second.reference) and np.array_equal(first.public, second.public)
+    assert np.array_equal(first.reference, second.reference)
+    assert first.public is not None and second.public is not None
+    assert np.array_equal(first.public.counts, second.public.counts)
+    way = Ways(*(np.full(1, x) for x in (9.0, 90.0, 0.4, 0.2)))
+    assert first.public.doubt is not None and second.public.doubt is not None
+    assert first.public.doubt.error(way) == second.public.doubt.error(way)
 
 
 @pytest.mark.parametrize("kind", VIEWS)

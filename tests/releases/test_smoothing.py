@@ -4,33 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.releases.gaussian import One
+from tests.releases.gaussian import given as conditional
 
 from wevent import Register, Slot, auto
 from wevent.errors import InvalidInput
 from wevent.noise import SeededNoise
-from wevent.releases import filters, smoothing
+from wevent.releases import smoothing
+from wevent.releases.bank import Bank
 from wevent.releases.smoothing import Published, published, smooth
 
 
-def test_one_model_is_the_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "one",
+    [
+        One(walk=0.3, white=0.7),
+        One(white=0.7),
+        One(white=0.4, slope=0.02),
+        One(walk=0.1, slope=0.05),
+        One(walk=0.05, white=0.4, swing=3.0, memory=0.8),
+        One(swing=3.0, memory=0.95),
+    ],
+    ids=["level", "still", "slope", "walk and slope", "swing", "swing around a still level"],
+)
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.floats(-30, -10)), min_size=1, max_size=8),
+    st.integers(0, 9),
+)
+@settings(deadline=None, max_examples=40)
+def test_one_model_is_the_posterior(one: One, seen: list[tuple[int, float]], after: int) -> None:
     """With one model, counts and errors of all slots are those of the joint normal distribution."""
-    f, R, slots = 0.05, 30.0, np.array([2, 3, 7, 12])
-    values = np.array([100.0, 108.0, 111.0, 95.0])
-    monkeypatch.setattr(filters, "models", lambda: (np.zeros(1), np.array([f]), np.ones(1)))
-    made = smooth(
-        [Published(int(t), np.array([v]), np.array([np.sqrt(R)])) for t, v in zip(slots, values, strict=True)], 14
-    )
-    # Standing still: all slots share one level, whose scale moves with what is known of it.
-    assert made.first == 2 and made.counts.shape == (13, 1)
-    level = values[0]
-    seen = R
-    scale = values[0]
-    for value in values[1:]:
-        gain = seen / (seen + f * scale + R)
-        level, seen = level + gain * (value - level), seen * (1 - gain)
-        scale = level
-    assert made.counts[[2, 3, 4, 8], 0] == pytest.approx(level, rel=1e-9)
-    assert made.counts[12, 0] == pytest.approx(level, rel=1e-9)
+    R, slots = 3.0, np.cumsum([gap for gap, _ in seen])
+    values, last = np.array([value for _, value in seen]), int(slots[-1]) + after
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(smoothing, "new_bank", lambda cells: Bank(cells, one.models()))
+        counts, variances = smoothing._smooth(slots, values[:, None], np.full((slots.size, 1), R), last)
+    times, every = slots - float(slots[0]), np.arange(last - slots[0] + 1.0)
+    total = one.shown(times, times) + R * np.eye(times.size)
+    mean, spread = conditional(one.shown(every, every), one.shown(every, times), total, values)
+    assert counts[:, 0] == pytest.approx(mean, rel=1e-4, abs=1e-4)
+    assert variances[:, 0] == pytest.approx(np.diag(spread), rel=1e-4, abs=1e-4)
 
 
 def test_it_is_better_than_the_filter() -> None:

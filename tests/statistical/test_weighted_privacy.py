@@ -17,8 +17,9 @@ from tests.support import quick_and_slow
 from wevent import Fixed, Register, Slot, auto
 from wevent.cohorts.histogram import RowTally
 from wevent.decisions import weighting
+from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased, Weighted
-from wevent.decisions.pooled import Pooled, PooledWithContrast
+from wevent.decisions.pooled import Pooled
 from wevent.noise import SeededNoise
 from wevent.releases.empirical import EmpiricalLoss, compare
 from wevent.units import NANO
@@ -39,7 +40,7 @@ def shown(estimator: Estimator, noise: SeededNoise, target: int = 0) -> Empirica
     """One cell per run: the target's row is empty, or holds one person; the others are the same."""
     budgets = BUDGETS.astype(np.int64)
     selection = estimator.choose(budgets, SIZES, 1, None)
-    seen = []
+    seen, middle = [], None
     for there in (0, 1):
         counts = np.repeat(np.array([[0], [1], [2]]), RUNS, axis=1)
         counts[target] += there
@@ -47,7 +48,9 @@ def shown(estimator: Estimator, noise: SeededNoise, target: int = 0) -> Empirica
         around = counts.sum(axis=0)[0] - there
         steps = [np.clip(np.rint((evidence.counts - around) * 4), -12, 12)]
         if evidence.contrast is not None:
-            steps.append(np.clip(np.rint(evidence.contrast.slope / np.sqrt(evidence.contrast.variance) * 2), -4, 4))
+            middle = np.median(evidence.contrast.counts) if middle is None else middle  # that of the first slot for both
+            away = (evidence.contrast.counts - middle) / np.sqrt(evidence.contrast.variance)
+            steps.append(np.clip(np.rint(away * 2), -4, 4))
         seen.append([tuple(each) for each in np.column_stack(steps).astype(int).tolist()])
     return compare(seen[0], seen[1], CONFIDENCE)
 
@@ -63,7 +66,7 @@ def test_no_more_is_lost_than_offered(kind: Any, target: int) -> None:
     assert loss.epsilon > 0.6 * min(used, offered)
 
 
-@pytest.mark.parametrize("kind", quick_and_slow([Pooled], [Unbiased]))
+@pytest.mark.parametrize("kind", quick_and_slow([Pooled], [Unbiased, PooledWithContrast]))
 def test_half_the_noise_shows(kind: Any) -> None:
     """With half the noise, the same runs refute the promise."""
     assert shown(kind(), HalfTheNoise(52)).refutes(1.2)
@@ -77,6 +80,15 @@ def test_weights_that_are_too_large_show(monkeypatch: pytest.MonkeyPatch) -> Non
     honest = weighting.weigh
     monkeypatch.setattr(pooled, "weigh", lambda budgets, theta, bits: honest(np.maximum(budgets, theta), theta, bits))
     assert shown(Pooled(), SeededNoise(53)).refutes(1.2)
+
+
+def test_a_contrast_that_costs_too_much_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A contrast that is drawn with a fifth of its noise: the same runs refute the promise."""
+    from wevent.decisions import contrasted
+
+    honest = weighting.add_noise
+    monkeypatch.setattr(contrasted, "add_noise", lambda sums, theta, *more: honest(sums, 5 * theta, *more))
+    assert shown(PooledWithContrast(), SeededNoise(55)).refutes(1.2)
 
 
 @pytest.mark.slow

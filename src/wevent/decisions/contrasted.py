@@ -75,7 +75,7 @@ class PooledWithContrast:
         if caps is None:
             return pooled
         best = self._best(caps, sensitivity, public, None)
-        tenths = int(best.tenths[0])
+        tenths = int(best.tenths[0]) if pooled.threshold >= 10 else 0  # so few units cannot be divided
         base = {each.name: getattr(pooled, each.name) for each in fields(Selection)}
         base |= {"threshold": max(pooled.threshold * (10 - tenths) // 10, 1), "variance": 0.0}
         base |= {"noise": float(best.noise[0] + best.lean[0])}
@@ -98,7 +98,9 @@ class PooledWithContrast:
         doubt = None if public is None else public.doubt
         tenths = np.array(self.tenths if doubt is not None else [min(_FIRST, max(self.tenths))])[None, :, None]
         checked = ((caps.uneven >= _ALIKE) & (caps.least > 0))[:, None, None]
-        least, cap = (np.where(checked[:, 0, 0], each, 1.0) for each in (caps.least, caps.threshold))
+        least, cap = (  # where nothing is contrasted, something that can be computed with
+            np.where(checked[:, 0, 0], each, other) for each, other in ((caps.least, 0.5), (caps.threshold, 1.0))
+        )
         reach = np.stack([(1 / least - 1 / cap) / 2, 1 / least], axis=1)[:, None, :]
         offset = np.stack([(1 / least + 1 / cap) / 2 * caps.mean, 0 * cap], axis=1)[:, None, :]
         noise = caps.noise[:, None, None] / np.square(1 - tenths / 10)

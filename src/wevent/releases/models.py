@@ -82,7 +82,7 @@ class Models:
         scale = np.maximum(trust * value, 1.0)
         state = np.zeros((5, self.size, value.size))
         swing, slope = self.swing * scale, self.slope * scale * _FIRST
-        state[0], state[2] = trust * value, trust * noise + swing
+        state[0], state[2] = trust * value, trust * noise + swing + self.white * scale
         state[3], state[4] = -swing, swing + slope
         return state
 

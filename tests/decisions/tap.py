@@ -1,0 +1,61 @@
+"""What estimators add noise to, and the exact loss of one person by all their draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+from tests.support import Silent
+
+from wevent.cohorts.histogram import RowTally
+from wevent.decisions.estimators import Estimator, Public
+from wevent.decisions.selection import Selection
+
+Ints = npt.NDArray[np.int64]
+Draw = Callable[[Ints, int], "Tap"]
+"""Counts (axes: row, cell) and a sensitivity come in; what noise was added to goes out."""
+
+
+class Tap(Silent):
+    """Noise that adds nothing and writes down what it was added to, and at which price per unit."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.calls: list[tuple[Ints, Fraction]] = []
+
+    def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> Ints:
+        self.calls.append((np.asarray(values), epsilon / sensitivity))
+        return super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
+
+
+def draw(
+    estimator: Estimator,
+    counts: Ints,
+    budgets: Ints,
+    s: int,
+    public: Public | None = None,
+    change: Callable[[Selection], Selection] = lambda chosen: chosen,
+) -> Tap:
+    """Choose and draw, four people being registered in every row."""
+    sizes, tap = np.full(budgets.size, 4), Tap()
+    selection = estimator.choose(budgets, sizes, s, public)
+    if selection.threshold:
+        estimator.draw(RowTally(counts), change(selection), sizes, s, tap, public)
+    return tap
+
+
+def loss(draw: Draw, row: int, rows: int, moved: bool) -> Fraction:
+    """What somebody in a row loses by being there or not, or by being here or there: exact, in ε."""
+    without, s = np.ones((rows, 3), np.int64), 2 if moved else 1
+    full, other = without.copy(), without.copy()
+    full[row, 0] += 1
+    other[row, 1] += int(moved)
+    base, there = draw(other, s), draw(full, s)
+    assert len(base.calls) == len(there.calls)
+    total = Fraction(0)
+    for (a, price), (b, same) in zip(base.calls, there.calls, strict=True):
+        assert price == same
+        total += int(np.abs(a - b).sum()) * price
+    return total
