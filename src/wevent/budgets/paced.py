@@ -65,7 +65,7 @@ class Paced(Planned):
         """Whether the interval since the last publication is over."""
         stretch = int(self._turn * _GOLDEN % 1.0 * (self.interval // 4 + 1))
         waited = now.slot - now.last_slot
-        if now.last_slot == 0 or waited >= now.longest_window:
+        if now.last_slot == 0 or waited >= max(now.longest_window, self.interval):
             return True
         return waited >= self.interval + stretch and self._payable(now)
 

@@ -98,7 +98,9 @@ class PooledWithContrast:
         doubt = None if public is None else public.doubt
         tenths = np.array(self.tenths if doubt is not None else [min(_FIRST, max(self.tenths))])[None, :, None]
         checked = ((caps.uneven >= _ALIKE) & (caps.least > 0))[:, None, None]
-        least, cap = (np.where(checked[:, 0, 0], each, 1.0) for each in (caps.least, caps.threshold))
+        least, cap = (  # where nothing is contrasted, something that can be computed with
+            np.where(checked[:, 0, 0], each, other) for each, other in ((caps.least, 0.5), (caps.threshold, 1.0))
+        )
         reach = np.stack([(1 / least - 1 / cap) / 2, 1 / least], axis=1)[:, None, :]
         offset = np.stack([(1 / least + 1 / cap) / 2 * caps.mean, 0 * cap], axis=1)[:, None, :]
         noise = caps.noise[:, None, None] / np.square(1 - tenths / 10)
