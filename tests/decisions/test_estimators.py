@@ -111,7 +111,7 @@ def test_pooled_takes_the_best_cap(given_: list[int], crowd: float) -> None:
     """The error is the least over all caps that a tenth of all people offer, computed person by person."""
     budgets, sizes = np.array(given_), np.arange(1, len(given_) + 1)
     public = Public(np.array([crowd * sizes.sum(), 0.0]))
-    e, n = np.repeat(budgets, sizes) / NANO, int(sizes.sum())
+    e = np.repeat(budgets, sizes) / NANO
     errors = []
     for cap in sorted(set(e.tolist())):
         if (e >= cap).mean() >= 0.1:

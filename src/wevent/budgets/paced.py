@@ -34,8 +34,8 @@ class Paced(Planned):
     """Every k-th slot, with an equal part of the budget each time.
 
     Intervals are stretched by up to a quarter, a different part of it each time: a stream with a rhythm of its own,
-    such as that of the day, would otherwise always be met in the same phase, and seem not to move at all. After a change
-    of pace the windows may still hold what was spent before; then they are waited for, but no longer than the longest.
+    such as that of the day, would otherwise always be met in the same phase, and seem not to move at all. After a
+    change of pace the windows may still hold what was spent before; then they are waited for, but no longer than the longest.
 
     Args:
         interval: k at the start, and for good if nothing is foretold.

@@ -41,8 +41,8 @@ Expect = Callable[[Floats | None, int], Crowding]
 class Contrast:
     """A private measure of how people who ask for little differ from people who ask for much.
 
-    With M for what pooled counts are in the mean and L for what they should be, it is L - γM: everybody counts as 1 less
-    γ times their pooled weight, strict people more than lenient ones, who may even count below 0.
+    With M for what pooled counts are in the mean and L for what they should be, it is L - γM: everybody counts as 1
+    less γ times their pooled weight, strict people more than lenient ones, who may even count below 0.
 
     Attributes:
         counts: noisy L - γM (axes: cell).
