@@ -1,7 +1,8 @@
 """What the sharper mechanisms cost beside PBD, and how often their intervals hold: two tables of ratios.
 
 `python benchmarks/sharper.py` prints both. Costs are processor time per slot over that of PBD with the same people,
-cells and data, in the same run. Coverage is the share of true counts within 95 % intervals, over the data sets of the study.
+cells and data, in the same run. Coverage is the share of true counts within 95 % intervals, over data sets of the
+study.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ from wevent.budgets.paced import Paced, Watched
 from wevent.budgets.schedules import Absorption, Distribution, DynamicAbsorption, DynamicDistribution, Uniform
 from wevent.decisions.change import ChangeTrigger
 from wevent.decisions.clock import ClockTrigger
+from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Sampled, Unbiased, Weighted
-from wevent.decisions.pooled import Pooled, PooledWithContrast
+from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import expected
 from wevent.decisions.watch import WatchTrigger
 from wevent.releases.filters import StateSpace, Unfiltered

@@ -31,7 +31,9 @@ def learned(lean: float, publications: int, people: int = 600) -> Public:
     for slot in range(1, publications + 1):
         C = lean * 0.3 * level * 0.75
         contrast = Contrast(0.6 * level - 0.4 * C + random.normal(0, 5, 3), 25.0, 0.4)
-        correction.correct(slot, Evidence(level + C + random.normal(0, 5, 3), np.full(3, 25.0), 0.3, contrast), level, people)
+        correction.correct(
+            slot, Evidence(level + C + random.normal(0, 5, 3), np.full(3, 25.0), 0.3, contrast), level, people
+        )
     return Public(level, correction.doubt())
 
 
@@ -105,9 +107,7 @@ def test_contrast_is_what_pooling_gets_wrong(tenths: int, offset: float | None) 
 def test_leverage() -> None:
     """The mean square of how far weights are above their mean, in means."""
     estimator = PooledWithContrast((1,))
-    evidence = estimator.draw(
-        RowTally(COUNTS), estimator.choose(BUDGETS, SIZES, 1, None), SIZES, 1, Silent(1), None
-    )
+    evidence = estimator.draw(RowTally(COUNTS), estimator.choose(BUDGETS, SIZES, 1, None), SIZES, 1, Silent(1), None)
     weight = np.repeat(np.minimum(BUDGETS, estimator.choose(BUDGETS, SIZES, 1, None).threshold * 10 / 9), SIZES)
     assert evidence.leverage == pytest.approx(np.square(weight / weight.mean() - 1).mean(), rel=1e-3)
 
@@ -148,6 +148,15 @@ def test_what_is_foreseen_is_what_is_chosen(public: Public | None, rows: list[li
     one_by_one = [PooledWithContrast().choose(offer, sizes, 1, public).error for offer in budgets]
     foreseen = PooledWithContrast().foresee(Offers(budgets, np.ones(len(rows))), sizes, 1, public)
     assert foreseen.noise + foreseen.lean == pytest.approx(one_by_one, rel=1e-6)
+
+
+@pytest.mark.parametrize("budget", [NANO, NANO // 7])
+def test_where_everybody_is_alike_nothing_can_lean(budget: int) -> None:
+    """Whatever is in doubt, alike budgets are foretold the noise of nine tenths of them, and no lean."""
+    public, budgets = learned(1.0, 5), np.full(3, budget)
+    foreseen = PooledWithContrast().foresee(Offers(budgets[None], np.ones(1)), SIZES, 1, public)
+    assert foreseen.noise == pytest.approx([2 * (NANO / (0.9 * budget)) ** 2]) and not foreseen.lean.any()
+    assert PooledWithContrast().choose(budgets, SIZES, 1, public).error == pytest.approx(foreseen.noise[0])
 
 
 def test_many_rows_are_foreseen_one_by_one() -> None:

@@ -14,7 +14,7 @@ from tests.support import Silent
 
 from wevent.cohorts.histogram import RowTally
 from wevent.decisions.contrasted import PooledWithContrast
-from wevent.decisions.estimators import Estimator, Offers, Public, Sampled, Unbiased, Weighted
+from wevent.decisions.estimators import Offers, Public, Sampled, Unbiased, Weighted
 from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import WORST, choose_threshold, expected
 from wevent.units import NANO
@@ -32,7 +32,9 @@ def test_nobody_pays_more_than_they_offered(kind: Any, moved: bool, given_: list
     """Exact: what one person moves, times its price, in sum over all draws, is at most their budget."""
     budgets = np.array(given_)
     for row, offered in enumerate(given_):
-        assert loss(lambda counts, s: draw(kind(), counts, budgets, s), row, budgets.size, moved) <= Fraction(offered, NANO)
+        assert loss(lambda counts, s: draw(kind(), counts, budgets, s), row, budgets.size, moved) <= Fraction(
+            offered, NANO
+        )
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -109,12 +111,14 @@ def test_pooled_takes_the_best_cap(given_: list[int], crowd: float) -> None:
     """The error is the least over all caps that a tenth of all people offer, computed person by person."""
     budgets, sizes = np.array(given_), np.arange(1, len(given_) + 1)
     public = Public(np.array([crowd * sizes.sum(), 0.0]))
-    e, n = np.repeat(budgets, sizes) / NANO, int(sizes.sum())
+    e = np.repeat(budgets, sizes) / NANO
     errors = []
     for cap in sorted(set(e.tolist())):
         if (e >= cap).mean() >= 0.1:
             weight = np.minimum(e, cap) / np.minimum(e, cap).mean()
-            errors.append(2 * (1 / np.minimum(e, cap).mean()) ** 2 + ((weight - 1) ** 2).sum() * crowd * (1 - crowd) / 2)
+            errors.append(
+                2 * (1 / np.minimum(e, cap).mean()) ** 2 + ((weight - 1) ** 2).sum() * crowd * (1 - crowd) / 2
+            )
     assert Pooled().choose(budgets, sizes, 1, public).error == pytest.approx(min(errors), rel=1e-6)
 
 

@@ -113,8 +113,10 @@ def test_the_outlook_of_a_swing_and_a_level_is_never_too_good(
 @given(st.floats(-6, 6), st.integers(1, 60), st.floats(0, 0.9))
 @settings(deadline=None, max_examples=40)
 def test_the_outlook_of_a_slope(log_index: float, k: int, white: float) -> None:
-    """Gains are those of accelerations that stay for a cycle, not of ones that change all the time: never above the
-    error, within 5 % of it up to a squared tracking index of 10, and above a third of it where noise hides nothing."""
+    """Never above the error, within 5 % up to a squared tracking index of 10, above a third of it beyond.
+
+    Gains are those of accelerations that stay for a cycle, not of ones that change all the time.
+    """
     index = 10.0**log_index
     one = One(white=white, slope=index / k**3)
     ratio = outlook(one, k, 1 - white) / settled(one, k, 1 - white)
@@ -122,11 +124,13 @@ def test_the_outlook_of_a_slope(log_index: float, k: int, white: float) -> None:
 
 
 def test_all_models() -> None:
-    """Beliefs sum to 1: half for levels alone, a quarter for swings and for slopes each; slower ones are believed in."""
+    """Beliefs sum to 1: half for levels alone, a quarter for swings and for slopes each; slow ones count more."""
     models = all_models()
     plain = (models.glides + models.swings) == 0
     sizes = len(WALKS) * len(VARIATIONS), len(SWINGS) * len(MEMORIES) * 2, len(SLOPES) * 3
-    for which, size, belief in zip((plain, models.swings > 0, models.glides > 0), sizes, (0.5, 0.25, 0.25), strict=True):
+    for which, size, belief in zip(
+        (plain, models.swings > 0, models.glides > 0), sizes, (0.5, 0.25, 0.25), strict=True
+    ):
         assert which.sum() == size and models.belief[which].sum() == pytest.approx(belief)
     for rate, which in ((models.walk, plain), (models.swing, models.swings > 0), (models.slope, models.glides > 0)):
         order = np.argsort(rate[which], kind="stable")

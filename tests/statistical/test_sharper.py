@@ -102,8 +102,10 @@ def squared_bias(done: Run) -> list[float]:
 
 @pytest.mark.slow
 def test_the_contrast_finds_out() -> None:
-    """Where requirement and place depend, pooled counts stay wrong; a tenth of the budget finds out with time, and a
-    contrast that gets what it needs is right from the first quarter on."""
+    """Where requirement and place depend, pooled counts stay wrong, and contrasted ones get right.
+
+    A tenth of the budget finds out with time; a contrast that gets what it needs is right from the first quarter on.
+    """
     data = leaning(1.0, 2_400)
     wrong = squared_bias(run(auto, data, LENIENT, estimator="uncorrected"))
     assert min(wrong) > 1_000
@@ -116,8 +118,10 @@ def test_the_contrast_finds_out() -> None:
 
 @pytest.mark.slow
 def test_without_dependence_a_tenth_is_lost() -> None:
-    """Where nothing depends, the contrast costs little more than a tenth of the budget: at most 1.3 times the squared
-    error, and less than that of counts that assume nothing."""
+    """Where nothing depends, the contrast costs little more than a tenth of the budget.
+
+    At most 1.3 times the squared error, and less than that of counts that assume nothing.
+    """
     data = leaning(0.0, 1_600)
     plain, careful = (run(auto, data, LENIENT, estimator=word).squared for word in ("uncorrected", "pooled"))
     assert careful < 1.3 * plain

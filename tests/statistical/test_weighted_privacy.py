@@ -48,7 +48,9 @@ def shown(estimator: Estimator, noise: SeededNoise, target: int = 0) -> Empirica
         around = counts.sum(axis=0)[0] - there
         steps = [np.clip(np.rint((evidence.counts - around) * 4), -12, 12)]
         if evidence.contrast is not None:
-            middle = np.median(evidence.contrast.counts) if middle is None else middle  # that of the first slot for both
+            middle = (
+                np.median(evidence.contrast.counts) if middle is None else middle
+            )  # that of the first slot for both
             away = (evidence.contrast.counts - middle) / np.sqrt(evidence.contrast.variance)
             steps.append(np.clip(np.rint(away * 2), -4, 4))
         seen.append([tuple(each) for each in np.column_stack(steps).astype(int).tolist()])

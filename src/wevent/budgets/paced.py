@@ -44,7 +44,8 @@ class Paced(Planned):
 
     Intervals are stretched by up to a quarter, a different part of it each time: a stream with a rhythm of its own,
     such as that of the day, would otherwise always be met in the same phase, and seem not to move at all. After a
-    change of pace the windows may still hold what was spent before; then they are waited for.
+    change of pace the windows may still hold what was spent before; then they are waited for, but no longer than the
+    longest.
 
     Args:
         interval: k at the start, and for good if nothing is foretold.
@@ -74,9 +75,9 @@ class Paced(Planned):
         """Whether the interval since the last publication is over."""
         stretch = int(self._turn * _GOLDEN % 1.0 * (self.interval // 4 + 1))
         waited = now.slot - now.last_slot
-        if now.last_slot == 0 or waited >= max(now.longest_window, self.interval):
-            return True
-        return waited >= self.interval + stretch and self._payable(now)
+        if now.last_slot == 0 or waited < self.interval:
+            return now.last_slot == 0
+        return waited >= now.ahead.longest_window or (waited >= self.interval + stretch and self._payable(now))
 
     def _payable(self, now: Now) -> bool:
         """Whether the windows leave nearly all people most of what is proposed: who has less would hardly count."""
