@@ -175,7 +175,7 @@ def test_the_plan_knows_the_longest_window_of_anybody(fast: bool) -> None:
     members = Membership(register, Ledger(fast=fast), dynamic=True)
     tried: list[int] = []
 
-    def note(intervals: Any, budgets: Any) -> Any:
+    def note(intervals: Any, budgets: Any, looking: Any = None) -> Any:
         assert budgets.shape == (intervals.size, 2) and (budgets > 0).any()
         tried.append(int(intervals[-1]))
         return intervals - 1.0
