@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wevent
 from tests.support import FAST, Recorded, fixed
 from wevent import RECIPES, Dynamic, Fixed, Publisher, Register, Slot
-from wevent.budgets.paced import Paced
+from wevent.budgets.paced import Attentive
 from wevent.budgets.schedules import (
     Absorption,
     Distribution,
@@ -25,12 +25,13 @@ from wevent.budgets.schedules import (
 from wevent.cohorts import requirement
 from wevent.decisions.change import ChangeTrigger, deviation, scale
 from wevent.decisions.clock import ClockTrigger
+from wevent.decisions.watch import WatchTrigger
 from wevent.errors import WrongKind
 from wevent.recipes import CommonPublisher, strictest
 
 fast = pytest.mark.parametrize("fast", FAST)
 AXES = {
-    "auto": (Paced, ClockTrigger),
+    "auto": (Attentive, WatchTrigger),
     "pbd": (Distribution, ChangeTrigger),
     "pba": (Absorption, ChangeTrigger),
     "dpbd": (DynamicDistribution, ChangeTrigger),

@@ -13,10 +13,10 @@ from tests.support import FAST, Record
 from wevent import Dynamic, Fixed, Mechanism, Publisher, Register, Release, Slot, auto
 from wevent.budgets.feasibility import violations
 from wevent.budgets.now import Now
-from wevent.budgets.paced import Paced
+from wevent.budgets.paced import Attentive
 from wevent.budgets.schedules import Proposal, Serves
 from wevent.cohorts.requirement import Requirement
-from wevent.decisions.clock import ClockTrigger
+from wevent.decisions.watch import WatchTrigger
 from wevent.noise import SeededNoise
 from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
@@ -29,19 +29,18 @@ every_word = pytest.mark.parametrize("word", ESTIMATORS)
 fast = pytest.mark.parametrize("fast", FAST)
 
 
-class FixedOnly(Paced):
-    """Paced publishing as it was when it knew fixed requirements only."""
+class FixedOnly(Attentive):
+    """Paced publishing that knows fixed requirements only."""
 
     dynamic: ClassVar[Serves] = None
 
     def propose(self, now: Now) -> Proposal:
+        self.due_now = self.due(now)
         nothing = np.zeros(now.rows, np.int64)
-        return Proposal(nothing, now.fixed_paced(self.interval) if self.due(now) else nothing)
+        return Proposal(nothing, now.fixed_paced(self.interval) if self.due_now else nothing)
 
     def _offer(self, now: Now, interval: int, wait: int) -> Units:
-        spent = now._versions.spent(now._history, wait)
-        room = np.maximum(now._versions.room(now._history, spent, wait), 0)
-        return np.where(now.fixed_epsilon < UNBOUNDED, np.minimum(now.fixed_paced(interval), room), 0)
+        return np.where(now.fixed_epsilon < UNBOUNDED, now.fixed_paced(interval), 0)
 
 
 def places(slots: int, seed: int = 1) -> list[Any]:
@@ -53,12 +52,13 @@ def places(slots: int, seed: int = 1) -> list[Any]:
 
 @every_word
 def test_where_all_are_fixed_nothing_changes(word: str) -> None:
-    """Through joins, leaves and changes, `auto` releases what it did before it served dynamic requirements."""
+    """Through joins, leaves and changes, `auto` releases what it would if it knew fixed requirements only."""
     rng = np.random.default_rng(2)
     people = {f"user-{k}": Fixed(float(rng.choice([0.2, 1, 3])), int(rng.choice([3, 8, 20]))) for k in range(40)}
 
     def old(register: Register, cells: int, **given: Any) -> Publisher:
-        mechanism = Mechanism("old", FixedOnly(), ClockTrigger(), ESTIMATORS[word](), StateSpace)
+        pace = FixedOnly()
+        mechanism = Mechanism("old", pace, WatchTrigger(pace), ESTIMATORS[word](), StateSpace)
         return Publisher(register, cells, mechanism, **given)
 
     both = [

@@ -145,13 +145,17 @@ def test_jumps_are_counted_per_slot(gap: int) -> None:
 
 
 def test_an_outlier_is_forgotten() -> None:
-    """A value that the next one does not confirm leaves no trace in the level, and does not count as a jump."""
-    random = np.random.default_rng(2)
-    made = bank(STILL, One(walk=10.0))
-    for slot in range(200):
-        made.update(1, np.array([(slot == 150) * 500.0]) + random.normal(0, 1, 1), ONE, ONE)
-        assert (abs(made.levels()[0]) > 100) == (slot == 150)
-    assert made.jumps[0] == 0
+    """A value that the next one does not confirm leaves no trace in the level.
+
+    It counts as a burst if it is too large for noise, and otherwise not at all.
+    """
+    for size, burst in ((7.0, False), (500.0, True)):
+        random = np.random.default_rng(2)
+        made = bank(STILL, One(walk=10.0))
+        for slot in range(200):
+            made.update(1, np.array([(slot == 150) * size]) + random.normal(0, 1, 1), ONE, ONE)
+            assert (abs(made.levels()[0]) > size / 3) == (slot == 150)
+        assert (made.jumps[0] > 0) == burst
 
 
 def test_a_disturbed_level_follows_the_next_value() -> None:

@@ -312,7 +312,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
 
 
 def test_many_slots_keep_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many slots have passed, two states are kept; one row for each slot holds what was shown."""
+    """However many slots have passed, three states are kept; one row for each slot holds what was shown."""
     monkeypatch.setattr(sessions, "STATE_EVERY", 10)
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", filtered())
     town.people(PEOPLE)
@@ -322,4 +322,4 @@ def test_many_slots_keep_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with town.database.read() as connection:
         numbers = [connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
                    for table in (states, learned, shown, slots)]  # fmt: skip
-    assert numbers == [1, 2, 40, 40]
+    assert numbers == [1, 3, 40, 40]

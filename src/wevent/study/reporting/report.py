@@ -30,6 +30,8 @@ _ORDER = (
     "error_by_window",
     "flights_by_epsilon",
     "flights_by_window",
+    "frontier",
+    "frontier_by_window",
     "ajsd_by_epsilon",
     "ajsd_by_window",
     "awd_by_epsilon",
@@ -44,7 +46,6 @@ _ORDER = (
     "dimension_foursquare",
     "decomposition",
     "literature",
-    "frontier",
     "printed_by_epsilon",
     "printed_by_window",
 )
