@@ -10,7 +10,8 @@ import numpy.typing as npt
 from tests.support import Silent
 
 from wevent.cohorts.histogram import RowTally
-from wevent.decisions.estimators import Estimator, Public
+from wevent.decisions.estimators import Estimator
+from wevent.decisions.evidence import Public
 from wevent.decisions.selection import Selection
 
 Ints = npt.NDArray[np.int64]

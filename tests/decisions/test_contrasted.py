@@ -14,7 +14,7 @@ from tests.support import Silent
 
 from wevent.cohorts.histogram import RowTally
 from wevent.decisions.contrasted import TENTHS, Divided, PooledWithContrast
-from wevent.decisions.estimators import Contrast, Evidence, Offers, Public
+from wevent.decisions.evidence import Contrast, Evidence, Offers, Public
 from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import Selection
 from wevent.releases.contrast import Correction

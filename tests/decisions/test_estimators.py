@@ -14,7 +14,8 @@ from tests.support import Silent
 
 from wevent.cohorts.histogram import RowTally
 from wevent.decisions.contrasted import PooledWithContrast
-from wevent.decisions.estimators import Offers, Public, Sampled, Unbiased, Weighted
+from wevent.decisions.estimators import Sampled, Unbiased, Weighted
+from wevent.decisions.evidence import Offers, Public
 from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import WORST, choose_threshold, expected
 from wevent.units import NANO

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from wevent.budgets.codec import pack, unpack
-from wevent.decisions.estimators import Contrast, Evidence, Ways
+from wevent.decisions.evidence import Contrast, Evidence, Ways
 from wevent.releases.contrast import Correction, Lean, Mix, unlike
 
 Floats = NDArray[np.float64]

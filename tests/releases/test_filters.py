@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wevent.budgets.codec import pack, unpack
-from wevent.decisions.estimators import Contrast, Evidence, Ways
+from wevent.decisions.evidence import Contrast, Evidence, Ways
 from wevent.releases.filters import Shown, StateSpace, Unfiltered, View
 
 VIEWS: list[Any] = [Unfiltered, StateSpace]

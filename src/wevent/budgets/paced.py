@@ -66,10 +66,10 @@ class Paced(Planned):
 
     def propose(self, now: Now) -> Proposal:
         """An equal part of the budget if the interval is over."""
-        nothing = np.zeros(now.rows, np.int64)
-        if not self.due(now):
-            return Proposal(nothing, nothing)
-        return Proposal(nothing, now.paced(self.interval), interval=self.interval)
+        return self._part(now) if self.due(now) else _nothing(now)
+
+    def _part(self, now: Now) -> Proposal:
+        return Proposal(np.zeros(now.rows, np.int64), now.paced(self.interval), interval=self.interval)
 
     def due(self, now: Now) -> bool:
         """Whether the interval since the last publication is over."""
@@ -178,9 +178,8 @@ class Attentive(Watched):
         """As the one or the other."""
         if self.looks:
             return super().propose(now)
-        proposal = Paced.propose(self, now)
-        self.due_now = proposal.part_2 is not proposal.part_1
-        return proposal
+        self.due_now = self.due(now)
+        return self._part(now) if self.due_now else _nothing(now)
 
     def _choose(self, now: Now, intervals: Intervals, waits: Intervals, predict: Predict) -> float:
         self.looks = False
@@ -207,6 +206,11 @@ class Attentive(Watched):
         """Go on with what `state` gave."""
         super().restore(state)
         self.looks = bool(state["looks"])
+
+
+def _nothing(now: Now) -> Proposal:
+    nothing = np.zeros(now.rows, np.int64)
+    return Proposal(nothing, nothing)
 
 
 def _nine_tenths(budgets: Units) -> Units:

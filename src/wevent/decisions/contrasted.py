@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.cohorts.histogram import RowTally, Tally
-from wevent.decisions.estimators import Contrast, Evidence, Floats, Foreseen, Offers, Public, Sizes, Ways
+from wevent.decisions.estimators import Sizes
+from wevent.decisions.evidence import Contrast, Evidence, Floats, Foreseen, Offers, Public, Ways
 from wevent.decisions.pooled import ASSUMPTION, Caps, choose_cap, pool, several_caps
 from wevent.decisions.selection import Selection
 from wevent.decisions.weighting import add_noise, laplace_variance, weigh_signed, weight_bits, weighted_sums

@@ -15,18 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.estimators import (
-    Evidence,
-    Floats,
-    Foreseen,
-    Offers,
-    Public,
-    Sizes,
-    before,
-    counts_of,
-    nothing,
-    one_by_one,
-)
+from wevent.decisions.estimators import Sizes, before, counts_of, nothing, one_by_one
+from wevent.decisions.evidence import Evidence, Floats, Foreseen, Offers, Public
 from wevent.decisions.selection import Crowding, Selection, floor_to_steps, grades
 from wevent.decisions.weighting import Weights, add_noise, laplace_variance, weigh, weight_bits, weighted_sums
 from wevent.noise import Noise

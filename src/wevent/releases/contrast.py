@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from wevent.decisions.estimators import Evidence, Ways
+from wevent.decisions.evidence import Evidence, Ways
 from wevent.releases.models import Floats
 
 _SIZES = (0.01, 0.1, 1.0, 4.0)

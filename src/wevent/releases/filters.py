@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from wevent.cohorts.counting import Counts
-from wevent.decisions.estimators import Evidence, Public
+from wevent.decisions.evidence import Evidence, Public
 from wevent.releases.bank import Bank, Later, laplace_patience
 from wevent.releases.contrast import Correction
 from wevent.releases.models import Floats, all_models

@@ -22,7 +22,8 @@ from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.decisions.change import Trigger
-from wevent.decisions.estimators import Estimator, Offers, Sampled
+from wevent.decisions.estimators import Estimator, Sampled
+from wevent.decisions.evidence import Offers
 from wevent.decisions.selection import Selection, choose_threshold
 from wevent.decisions.watch import WatchTrigger, least_seen
 from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
