@@ -25,10 +25,10 @@ run: .venv/.core
 	@$(BIN)/wevent demo $(ARGS)
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 check: lint
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

@@ -20,10 +20,12 @@ from wevent import Fixed
 from wevent.config.model import Config
 from wevent.config.read import to_config
 from wevent.events.timeline import show_instant
+from wevent.store.changes import store_changes
 from wevent.store.database import open_database
-from wevent.store.feeding import Feed, accept_files, publish_files
-from wevent.store.requirements import Wish, keep_wishes
+from wevent.store.feeding import Feed, publish_files
+from wevent.store.planning import RequirementChange
 from wevent.store.session import Session
+from wevent.store.sources import accept_files
 from wevent.store.streams import open_stream
 from wevent.store.witness import Witness
 
@@ -60,10 +62,12 @@ def open_town(folder: Path, closing: str, people: int) -> Session:
     """A fresh store with everybody registered, in 25 cohorts."""
     config = make_config(closing, closing)
     database = open_database(folder / f"{closing}.db", create=True)
-    stream = open_stream(database, closing, config.fixed(), now)
+    witness = Witness(folder / f"{closing}.json")
+    stream = open_stream(database, closing, config.fixed(), now, witness)
     levels = [Fixed(epsilon, window) for epsilon in (0.2, 0.4, 0.6, 0.8, 1.0) for window in (4, 8, 12, 16, 24)]
-    keep_wishes(database, stream, (Wish(f"user-{k:07d}", levels[k % 25]) for k in range(people)), now(), 0)
-    return Session(database, config, Witness(folder / f"{closing}.json"), now)
+    changes = [RequirementChange(f"user-{k:07d}", levels[k % 25]) for k in range(people)]
+    store_changes(database, config, stream, changes, lambda: START - 1)
+    return Session(database, config, witness, now)
 
 
 def now() -> int:

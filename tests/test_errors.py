@@ -18,12 +18,14 @@ TREE = {
     "EmptyRegister": "InvalidInput",
     "AlreadyRegistered": "InvalidInput",
     "UnknownUser": "InvalidInput",
+    "SharedPeople": "InvalidInput",
     "UnknownCell": "InvalidInput",
     "TooManyCells": "InvalidInput",
     "WrongShape": "InvalidInput",
     "UnknownName": "InvalidInput",
     "MissingData": "InvalidInput",
     "SlotOutOfOrder": "InvalidInput",
+    "NothingAcceptable": "InvalidInput",
     "Unreadable": "InvalidInput",
     "BudgetError": "WeventError",
     "BudgetExceeded": "BudgetError",
@@ -31,7 +33,9 @@ TREE = {
     "NotCharged": "WeventError",
     "NotWhole": "WeventError",
     "SeededNoiseRefused": "WeventError",
+    "CopyRefused": "WeventError",
     "CorruptState": "WeventError",
+    "RowMismatch": "WeventError",
     "StoreError": "WeventError",
     "StoreUnavailable": "StoreError",
     "StoreFull": "StoreError",
@@ -41,6 +45,8 @@ TREE = {
     "StreamTaken": "StoreError",
     "SettingsChanged": "StoreError",
     "WitnessMissing": "StoreError",
+    "StoreReplaced": "StoreError",
+    "RequirementsMissing": "StoreError",
 }
 
 

@@ -7,6 +7,9 @@ from fractions import Fraction
 
 import pytest
 
+from tests.histories.generate import Generator
+from tests.histories.profiles import PROFILES
+from tests.histories.run import Run
 from tests.oracle import DynamicReq, FixedReq, OracleUser, exact_probability, oracle_error, oracle_obs
 from tests.support import quick_and_slow
 
@@ -571,6 +574,33 @@ def test_promise_on_random_histories(schedule: str, taken: Callable[[random.Rand
         assert user.violations() == []
         worst = max(worst, user.worst())
     assert worst == 1
+
+
+@pytest.mark.parametrize("histories", quick_and_slow([4], [40]))
+@pytest.mark.parametrize("profile", PROFILES)
+def test_promise_on_steered_histories(profile: str, histories: int) -> None:
+    """What real publishers have people spend is within the oracle's room, slot by slot, and breaks no window.
+
+    Merges, groups, restores, retries and bulk declarations included, with all recipes.
+    """
+    generator = Generator(PROFILES[profile], f"oracle {profile}")
+    spending = 0
+    for _ in range(histories):
+        run = Run(generator.history())
+        assert run.play() is None
+        for person in run.town:
+            user, before = OracleUser(), None
+            spends = run.judge.spends(person)
+            for slot, (promised, spent) in enumerate(zip(run.judge.promises(person), spends, strict=True), start=1):
+                if promised != before:
+                    user.leave(slot) if promised is None else user.ask(slot, promised)
+                before = promised
+                room = user.room(slot)
+                assert spent <= (0 if room is None else room), f"{person} in slot {slot}\n{run.history}"
+                user.record(slot, 0, spent)
+            assert user.violations() == []
+            spending += sum(spends) > 0
+    assert spending > histories
 
 
 def test_room_is_what_the_promise_leaves() -> None:

@@ -8,12 +8,14 @@
     │   ├── EmptyRegister           nobody to protect
     │   ├── AlreadyRegistered       joining twice
     │   ├── UnknownUser             somebody who is not registered
+    │   ├── SharedPeople            a second stream over the same people, which nobody allowed
     │   ├── UnknownCell             a cell outside the declared domain
     │   ├── TooManyCells            more cells for one user and slot than were declared
     │   ├── WrongShape              an array that does not fit the register or the domain
     │   ├── UnknownName             a data set, mechanism, metric or key that nobody knows
     │   ├── MissingData             files that have to be downloaded first
     │   ├── SlotOutOfOrder          a slot that is not the next one, or is no longer kept
+    │   ├── NothingAcceptable       sources of which not one event can be accepted
     │   └── Unreadable              a file that is not what it should be, with the line
     ├── BudgetError
     │   ├── BudgetExceeded          a charge above what the windows leave
@@ -21,7 +23,9 @@
     ├── NotCharged                  settling a slot that was never charged
     ├── NotWhole (TypeError)        something fractional offered to the noise
     ├── SeededNoiseRefused          a seeded generator near a durable journal
+    ├── CopyRefused (TypeError)     copying or pickling what spends budgets
     ├── CorruptState (ValueError)   bytes that are not a ledger's
+    ├── RowMismatch                 events put into other rows than those that are charged for their people
     └── StoreError                  the store cannot do what it should
         ├── StoreUnavailable        locked, not there, or the connection is lost
         ├── StoreFull               no room left on the disk
@@ -30,7 +34,9 @@
         ├── StreamBusy              another process publishes this stream
         ├── StreamTaken             another process, or another copy of the store, went on with this stream
         ├── SettingsChanged         a privacy setting differs from the one the stream began with
-        └── WitnessMissing          nothing tells which slots may have been shown
+        ├── WitnessMissing          nothing tells which slots may have been shown
+        ├── StoreReplaced           a witness knows of a stream that this store does not have, or from another store
+        └── RequirementsMissing     a witness has counted requirement changes that this store does not have
 
 No message names a user, a cell or a count: messages name slots, rows, budgets and limits.
 """
@@ -74,6 +80,10 @@ class UnknownUser(InvalidInput):
     """Somebody who is not registered."""
 
 
+class SharedPeople(InvalidInput):
+    """A second stream over the same people, and its configuration does not say that they are shared."""
+
+
 class UnknownCell(InvalidInput):
     """A cell outside the declared domain."""
 
@@ -96,6 +106,10 @@ class MissingData(InvalidInput):
 
 class SlotOutOfOrder(InvalidInput):
     """A slot that is not the next one, or one that is no longer kept."""
+
+
+class NothingAcceptable(InvalidInput):
+    """Slots are due, and the sources hold nothing that can be accepted; nothing was charged."""
 
 
 class Unreadable(InvalidInput):
@@ -126,8 +140,16 @@ class SeededNoiseRefused(WeventError):
     """Seeded noise is for tests and study; a durable journal refuses it."""
 
 
+class CopyRefused(WeventError, TypeError):
+    """A publisher, a ledger or a membership cannot be copied or pickled; the message names the safe ways."""
+
+
 class CorruptState(WeventError, ValueError):
     """Bytes that do not hold a ledger, or not all of it."""
+
+
+class RowMismatch(WeventError):
+    """Events were put into other rows than those that are charged for their people; nothing was charged."""
 
 
 class StoreError(WeventError):
@@ -164,3 +186,11 @@ class SettingsChanged(StoreError):
 
 class WitnessMissing(StoreError):
     """Nothing outside the store tells which slots may have been shown."""
+
+
+class StoreReplaced(StoreError):
+    """A witness knows that a stream was shown which this store does not have, or knows it from another store."""
+
+
+class RequirementsMissing(StoreError):
+    """A witness has counted requirement changes that this store does not have; `fields["missing"]` says how many."""

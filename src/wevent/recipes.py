@@ -25,7 +25,7 @@ from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
 from wevent.decisions.change import Bar, ChangeTrigger, scale
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
-from wevent.decisions.estimators import Estimator, Unbiased, Weighted
+from wevent.decisions.estimators import Estimator, Unbiased
 from wevent.decisions.pooled import Pooled
 from wevent.decisions.watch import WatchTrigger
 from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
@@ -78,7 +78,6 @@ def sample(register: Register, cells: Cells, **settings: Any) -> Publisher:
 
 ESTIMATORS: dict[str, Callable[[], Estimator]] = {
     "unbiased": Unbiased,
-    "weighted": Weighted,
     "pooled": PooledWithContrast,
     "uncorrected": Pooled,
 }

@@ -14,21 +14,33 @@ Neighbours = Literal["add_remove", "substitution"]
 Rest = Literal["all", "own"]
 WhenInfeasible = Literal["project", "reject"]
 
+MOST_WINDOW = 2**14
+"""The longest window, in slots, unless an operator allows more: every row remembers as many slots."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What an operator lets people ask for (SPEC §6: one user can make everybody rest)."""
 
     epsilon: float = MAX_EPSILON
-    window: int = MAX_WINDOW
+    window: int = MOST_WINDOW
     share_ratio: float = float("inf")
     """Largest allowed ratio between the greatest and the least share epsilon/window that anybody asks for."""
+    least_share: float = 0.0
+    """Least allowed epsilon/window: one person who requires less could silence a mechanism that serves everybody."""
+    history_cells: int = 2**26
+    """Largest allowed number of rows times remembered slots: 16 bytes each, so 1 GiB. A requirement that would need
+    more is refused."""
 
     def __post_init__(self) -> None:
         to_units(self.epsilon)
         to_window(self.window)
         if not self.share_ratio >= 1:
             raise InvalidSetting(f"share_ratio must be at least 1, got {self.share_ratio}")
+        if not 0 <= self.least_share <= self.epsilon:
+            raise InvalidSetting(f"least_share must be from 0 to epsilon={self.epsilon}, got {self.least_share}")
+        if self.history_cells < 1:
+            raise InvalidSetting(f"history_cells must be at least 1, got {self.history_cells}")
 
 
 @dataclass(frozen=True, slots=True)

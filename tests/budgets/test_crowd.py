@@ -129,7 +129,7 @@ def test_same_numbers(schedule: Schedule, rest: Rest, odd: bool, infeasible: Whe
                 side.ledger.settle(published)
             if twins.rng.random() < 0.05:
                 fast = twins.sides[1]
-                fast.ledger = Ledger.from_bytes(fast.ledger.to_bytes(), fast.ledger.privacy)
+                fast.placement.ledger = Ledger.from_bytes(fast.ledger.to_bytes(), fast.ledger.privacy)
                 fast.ledger.fast = True
 
 

@@ -45,9 +45,9 @@ def play(pair: Pair, tape: Tape, *, alone: bool, flips: bool) -> None:
                 pair.ask(USERS[who], table[what](2_000_000_000 * who if alone else 0))
             elif what == 4:
                 pair.leave(USERS[who])
-        singles = set(pair.members._own.values())
+        singles = set(pair.members.placement.own.values())
         offer = pair.offer()
-        merged |= singles - set(pair.members._own.values())
+        merged |= singles - set(pair.members.placement.own.values())
         sound(pair.members)
         views = pair.views(offer)
         wanted = expected_offers(pair, views)

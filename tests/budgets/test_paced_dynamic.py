@@ -40,7 +40,7 @@ def live(pair: Pair, tape: Tape, table: list[Asked], *, alone: bool) -> None:
 def restart(pair: Pair) -> None:
     """The ledger, and the schedule with it, as bytes and back."""
     kept, schedule = Ledger.from_bytes(pair.ledger.to_bytes(), pair.ledger.privacy), pair.schedule
-    kept.fast, pair.ledger, pair.members.ledger = pair.ledger.fast, kept, kept
+    kept.fast, pair.ledger, pair.members.placement.ledger = pair.ledger.fast, kept, kept
     assert isinstance(schedule, Paced)
     pair.schedule = type(schedule)()
     pair.schedule.restore(schedule.state())
@@ -123,7 +123,7 @@ def test_a_crowd_gives_the_same_numbers(odd: bool) -> None:
                 side.ledger.settle(published)
             if twins.rng.random() < 0.05:
                 second = twins.sides[1]
-                second.ledger = Ledger.from_bytes(second.ledger.to_bytes(), second.ledger.privacy)
+                second.placement.ledger = Ledger.from_bytes(second.ledger.to_bytes(), second.ledger.privacy)
                 second.ledger.fast = True
 
 

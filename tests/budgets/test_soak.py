@@ -79,7 +79,13 @@ class Soak:
     def held(self) -> list[int]:
         """Sizes of everything that could pile up."""
         members = self.members
-        piles = members._away, members._leavers, members._emptied, members._own, members._cohorts
+        piles = (
+            members._away,
+            members._leavers,
+            members.placement.emptied,
+            members.placement.own,
+            members.placement.cohorts,
+        )
         return [self.ledger.nbytes, self.ledger.rows, len(members.register), *map(len, piles)]
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import ONE, dynamic, fixed
 
-from wevent.budgets.ledger import Ledger
+from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.cohorts.register import NOBODY, Register
 from wevent.cohorts.requirement import Fixed, Requirement
@@ -178,7 +178,7 @@ def test_positions_stay(events: list[tuple[int, int]], numbered: bool) -> None:
         assert len(register) <= peak
         present = [one for one in held if one not in away]
         assert register.positions(present, 1).tolist() == [held[one] for one in present]
-        assert register.unknown(range(10)) == [one for one in range(10) if one not in present]
+        assert register.unknown(range(10)) == [one for one in range(10) if one not in present and one not in away]
 
 
 @pytest.mark.parametrize("numbered", [True, False])
@@ -229,3 +229,43 @@ def test_reprs_and_messages_name_nobody() -> None:
             call()
         texts += [str(refused.value), repr(refused.value), str(refused.value.fields)]
     assert not any(secret in text for text in texts)
+
+
+@pytest.mark.parametrize("same", [True, 1.0, np.int64(1), np.float64(1)])
+@pytest.mark.parametrize("numbered", [True, False])
+def test_equal_names_are_one_person(same: Hashable, numbered: bool) -> None:
+    """True, 1.0 and 1 are one name: nobody joins under a second form of it and takes over a position."""
+    register = Register.from_arrays([1, 1], [2, 2]) if numbered else Register.from_rows({0: A, 1: A})
+    members = Membership(register, Ledger(), dynamic=False)
+    with pytest.raises(AlreadyRegistered):
+        members.join(same, B)
+    members.join(2, B)
+    assert members.register.position(1) == 1
+    assert members.ledger.all_sizes.sum() == 3
+
+
+def test_no_two_registers_are_taken_for_one() -> None:
+    """What caches hold on to differs after every change and between registers with the same number of changes."""
+    first, second = (Register.from_rows({"ann": A, "bob": B}) for _ in range(2))
+    marks = [first.changes, second.changes, first.copy().changes]
+    first.move("ann", 1)
+    second.move("bob", 0)
+    marks += [first.changes, second.changes]
+    assert len({id(mark) for mark in marks}) == 5
+
+
+def test_whoever_left_may_not_be_counted_in_a_group() -> None:
+    """While their windows are alive they are not unknown, and a slot that has them says what not to do."""
+    members = Membership(Register.from_rows({"ann": A, "bob": A}), Ledger(), dynamic=False)
+    members.leave("ann")
+    assert members.register.unknown(["ann", "bob", "zoe"]) == ["zoe"]
+    with pytest.raises(UnknownUser, match="must not be counted into a group") as refused:
+        members.register.positions(["ann"], 1)
+    assert "ann" not in str(refused.value)
+    for _ in range(5):
+        members.begin_slot()
+        nothing = np.zeros(members.ledger.rows, np.int64)
+        members.ledger.charge(Offer(members.ledger.slot, nothing, nothing, nullified=False))
+        members.ledger.settle(published=False)
+    members.begin_slot()
+    assert members.register.unknown(["ann", "bob", "zoe"]) == ["ann", "zoe"]

@@ -56,7 +56,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("people", {"carry": 2}, "presence"),
     ("people", {"group": {"size": 0, "epsilon": 1, "window": 1}}, "people.group.size"),
     ("privacy", {"mechanism": "magic"}, "privacy.mechanism"),
-    ("privacy", {"mechanism": "auto", "estimator": "magic"}, "privacy.estimator: must be one of unbiased, weighted"),
+    ("privacy", {"mechanism": "auto", "estimator": "magic"}, "privacy.estimator: must be one of unbiased, pooled"),
     ("privacy", {"mechanism": "pbd", "estimator": "unbiased"}, "estimator goes with mechanism = 'auto'; pbd"),
     ("privacy", {"neighbours": "all"}, "privacy.neighbours"),
     ("privacy", {"limits": {"epsilon": 1000}}, "epsilon"),
@@ -94,20 +94,32 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read_config(path)
     for data in (b"[stream", b"\xff\xfe"):
         path.write_bytes(data)
-        with pytest.raises(Unreadable, match="not TOML"):
+        with pytest.raises(Unreadable, match=r"not TOML|not text in UTF-8"):
             read_config(path)
     path.write_text('[stream]\nname="a"\n[slots]\nwidth="1 s"\nfirst=2024-01-01\n[cells]\nfile="cells.txt"\n')
     with pytest.raises(Unreadable, match="cells"):
         read_config(path)
-    (tmp_path / "cells.txt").write_text("a\n\n b \n")
+    (tmp_path / "cells.txt").write_text("a\n\nb\n")
     assert list(read_config(path).cells.declared().names) == ["a", "b"]
 
 
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no home folder, the error says what to configure."""
+
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", nowhere)
+    with pytest.raises(InvalidSetting, match=r"witness.* under \[store\]"):
+        witness_path(to_config(settings()), "town.json")
+
+
 def test_the_witness_lies_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default it is in the user's state folder, by the store's own name."""
+    """By default it is in the user's state folder, away from the store."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     config = to_config(settings())
-    assert witness_path(config, "abc") == tmp_path / "wevent" / "abc-town.json"
+    assert witness_path(config, "town-1.json") == tmp_path / "wevent" / "town-1.json"
 
 
 def test_durations() -> None:
@@ -143,13 +155,13 @@ def test_words_for_requirements() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("user,budget\nann,1\n", 1),
-        ("user,budget,window,colour\nann,1,4,red\n", 1),
-        ("user,budget,window\nann,1,4\nsecret,99,4\n", 3),
-        ("user,budget,window\nsecret,1\n", 2),
-        ("user,budget,window\n,1,4\n", 2),
-        ('user,budget,window\n"secret,1,4\n', 2),
-        ("user,budget,window\nse\0cret,1,4\n", 2),
+        ("user,epsilon\nann,1\n", 1),
+        ("user,epsilon,window,colour\nann,1,4,red\n", 1),
+        ("user,epsilon,window\nann,1,4\nsecret,99,4\n", 3),
+        ("user,epsilon,window\nsecret,1\n", 2),
+        ("user,epsilon,window\n,1,4\n", 2),
+        ('user,epsilon,window\n"secret,1,4\n', 2),
+        ("user,epsilon,window\nse\0cret,1,4\n", 2),
     ],
 )
 def test_broken_requirements(tmp_path: Path, text: str, line: int) -> None:
@@ -159,3 +171,41 @@ def test_broken_requirements(tmp_path: Path, text: str, line: int) -> None:
     with pytest.raises(Unreadable, match=rf"people\.csv, line {line}") as refused:
         list(read_requirements(path, levels()))
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "words"),
+    [
+        ("slots", {"widht": "15 min"}, "slots.widht: no such setting; did you mean slots.width?"),
+        ("slots", {"latenes": "1 min"}, "did you mean slots.lateness?"),
+        ("stream", {"time_unit": "s"}, "stream.time_unit: no such setting; did you mean sources.time_unit?"),
+        ("privacy", {"limits": {"widow": 3}}, "did you mean privacy.limits.window?"),
+        ("store", {"qqq\x1b": 1}, "store.qqq\\x1b: no such setting; here are url, witness"),
+        ("stroe", {"url": "x"}, "did you mean store?"),
+        ("slots", {"width": 15}, "slots.width: a length of time needs a unit"),
+        ("slots", {"lateness": 0}, "slots.lateness: a length of time needs a unit"),
+        ("slots", {"ahead": 1.5}, "slots.ahead: a length of time needs a unit"),
+        ("slots", {"width": "15"}, "slots.width: a length of time is a number and one of us"),
+        ("slots", {"first": 20240501}, "slots.first: a time is ISO 8601"),
+    ],
+)
+def test_what_was_meant(part: str, value: dict[str, Any], words: str) -> None:
+    """An unknown setting says which one may be meant; numbers without a unit are refused."""
+    with pytest.raises(InvalidSetting) as caught:
+        to_config(settings(**{part: value}))
+    assert words in str(caught.value)
+
+
+def test_a_file_of_cells_is_exact(tmp_path: Path) -> None:
+    """Names in a file of cells are taken as they stand; spaces around them, and other encodings, are refused."""
+    cells = tmp_path / "cells.txt"
+    tree = settings(cells={"file": str(cells)})
+    tree["cells"].pop("names", None)
+    cells.write_bytes(b"\xef\xbb\xbfnorth\r\n\r\ncaf\x65\xcc\x81\n[x]\x1d\n")
+    assert list(to_config(tree).cells.declared().names) == ["north", "café", "[x]\x1d"]
+    cells.write_text("north\nsouth \n")
+    with pytest.raises(InvalidSetting, match="line 2 of the file of cells begins or ends with a space"):
+        to_config(tree)
+    cells.write_bytes("north\n".encode("utf-16"))
+    with pytest.raises(InvalidSetting, match="not text in UTF-8"):
+        to_config(tree)

@@ -18,7 +18,7 @@ from wevent.budgets.schedules import Absorption, Distribution, DynamicAbsorption
 from wevent.decisions.change import ChangeTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
-from wevent.decisions.estimators import Sampled, Unbiased, Weighted
+from wevent.decisions.estimators import Sampled, Unbiased
 from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import expected
 from wevent.decisions.watch import WatchTrigger
@@ -37,20 +37,18 @@ def made(schedule: Any, trigger: Any, estimator: Any, view: Any) -> Callable[[],
 COMBINATIONS: dict[str, tuple[Literal["fixed", "dynamic", "mixed"], Callable[[], Mechanism]]] = {
     "paced pooled": ("fixed", made(Paced, ClockTrigger, Pooled, StateSpace)),
     "paced contrasted": ("fixed", made(Paced, ClockTrigger, PooledWithContrast, StateSpace)),
-    "paced weighted": ("fixed", made(Paced, ClockTrigger, Weighted, StateSpace)),
     "paced sampled, unfiltered": ("fixed", made(lambda: Paced(2), ClockTrigger, lambda: Sampled(expected), Unfiltered)),
     "watched unbiased": ("fixed", lambda: watched(Unbiased(), StateSpace)),
     "watched contrasted": ("fixed", lambda: watched(PooledWithContrast(), StateSpace)),
-    "distribution weighted": ("fixed", made(Distribution, ChangeTrigger, Weighted, StateSpace)),
+    "distribution pooled": ("fixed", made(Distribution, ChangeTrigger, Pooled, StateSpace)),
     "absorption contrasted": ("fixed", made(Absorption, ChangeTrigger, PooledWithContrast, Unfiltered)),
     "uniform pooled": ("fixed", made(Uniform, ClockTrigger, Pooled, Unfiltered)),
     "paced unbiased, mixed": ("mixed", made(Paced, ClockTrigger, Unbiased, StateSpace)),
-    "paced weighted, mixed": ("mixed", made(Paced, ClockTrigger, Weighted, StateSpace)),
     "paced pooled, dynamic": ("dynamic", made(Paced, ClockTrigger, Pooled, StateSpace)),
     "paced contrasted, mixed": ("mixed", made(Paced, ClockTrigger, PooledWithContrast, StateSpace)),
     "watched contrasted, mixed": ("mixed", lambda: watched(PooledWithContrast(), StateSpace)),
     "dynamic distribution pooled": ("mixed", made(DynamicDistribution, ChangeTrigger, Pooled, StateSpace)),
-    "dynamic absorption weighted": ("mixed", made(DynamicAbsorption, ChangeTrigger, Weighted, StateSpace)),
+    "dynamic absorption unbiased": ("mixed", made(DynamicAbsorption, ChangeTrigger, Unbiased, StateSpace)),
 }
 every = pytest.mark.parametrize("name", COMBINATIONS)
 

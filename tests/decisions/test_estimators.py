@@ -14,13 +14,13 @@ from tests.support import Silent
 
 from wevent.cohorts.histogram import RowTally
 from wevent.decisions.contrasted import PooledWithContrast
-from wevent.decisions.estimators import Sampled, Unbiased, Weighted
+from wevent.decisions.estimators import Sampled, Unbiased
 from wevent.decisions.evidence import Offers, Public
 from wevent.decisions.pooled import Pooled
-from wevent.decisions.selection import WORST, choose_threshold, expected
+from wevent.decisions.selection import WORST, expected
 from wevent.units import NANO
 
-WEIGHING: list[Any] = [Unbiased, Weighted, Pooled, PooledWithContrast]
+WEIGHING: list[Any] = [Unbiased, Pooled, PooledWithContrast]
 ALL: list[Any] = [Sampled, *WEIGHING]
 offers = st.lists(st.integers(0, 3 * NANO), min_size=1, max_size=6)
 
@@ -58,29 +58,6 @@ def test_unbiased_takes_the_least(given_: list[int]) -> None:
     chosen = Unbiased().choose(np.array([*given_, 0]), np.array([1] * len(given_) + [0]), 1, None)
     assert chosen.threshold == min(given_)
     assert chosen.variance == chosen.squared_bias == 0
-
-
-@given(st.lists(st.integers(1, 3 * NANO), min_size=1, max_size=6), st.floats(0, 1))
-@settings(deadline=None)
-def test_weighted_takes_the_best_threshold(given_: list[int], crowd: float) -> None:
-    """The error is the least over all budgets as thresholds, computed person by person."""
-    budgets, sizes = np.array(given_), np.arange(1, len(given_) + 1)
-    public = np.array([crowd * sizes.sum(), 0.0])
-    chosen = Weighted().choose(budgets, sizes, 1, Public(public))
-    errors = []
-    for theta in given_:
-        lost = sum(n * (1 - min(1.0, e / theta)) for n, e in zip(sizes, given_, strict=True))
-        errors.append(lost**2 * float(np.mean((public / sizes.sum()) ** 2)) + 2 * (NANO / theta) ** 2)
-    assert chosen.error == pytest.approx(min(errors), rel=1e-9)
-
-
-@given(st.lists(st.integers(1, 3 * NANO), min_size=1, max_size=6))
-@settings(deadline=None)
-def test_weighting_loses_no_more_than_sampling(given_: list[int]) -> None:
-    """With the same worst case in mind, the error chosen is never above that of the sample mechanism."""
-    budgets, sizes = np.array(given_), np.full(len(given_), 3)
-    weighted = Weighted(lambda public, people: WORST).choose(budgets, sizes, 1, None)
-    assert weighted.error <= choose_threshold(budgets, sizes, 1).error * (1 + 1e-9)
 
 
 def test_pooled_has_the_noise_of_the_mean_budget() -> None:

@@ -18,7 +18,7 @@ from wevent.events.bounding import OneCell
 from wevent.events.cells import Box, Cells, GridCells, NamedCells
 from wevent.events.files import GroupedFiles, find_files
 from wevent.events.formats import Columns, Raw
-from wevent.events.gathering import Portion, SlotRows, gather
+from wevent.events.gathering import Listing, Portion, SlotRows, gather
 from wevent.events.sorting import Door, Sorter
 from wevent.events.timeline import Timeline, show_instant
 
@@ -60,7 +60,7 @@ def plainly(events: list[Raw], sorter: Sorter, policy: OneCell) -> tuple[dict[in
     for slot in range(DOOR.first, 7):
         here = found.slot == slot
         portion = Portion(found.person[here], found.offset[here], found.cell[here], found.strangers)
-        rows[slot] = gather(slot, [portion], policy, len(sorter.people), len(sorter.cells.names))
+        rows[slot] = gather(slot, [portion], policy, Listing.of_all(sorter.people), len(sorter.cells.names))
     tallies = Counter({kind.value: number for kind, number in found.refused.items()})
     tallies["accepted"] = found.slot.size
     return rows, +tallies
@@ -143,7 +143,7 @@ def test_brackets_and_stars_are_part_of_a_name(tmp_path: Path) -> None:
 
 
 def test_hostile_parquet(tmp_path: Path) -> None:
-    """NULL, infinite and far instants, empty and long names and NUL are counted as malformed; nothing breaks."""
+    """NULL, infinite and far instants, empty and long names and NUL cost themselves and are counted by reason."""
     path = tmp_path / "e.parquet"
     with duckdb.connect() as connection:
         connection.execute(
@@ -159,7 +159,15 @@ def test_hostile_parquet(tmp_path: Path) -> None:
             ) t("user", time, place)) TO '{path}' (FORMAT parquet)"""  # noqa: S608
         )
     with GroupedFiles([path], Sorter(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns()) as grouped:
-        assert grouped.tallies == {"accepted": 1, "malformed": 10, "in the future": 1, "before the first slot": 1}
+        assert grouped.tallies == {
+            "accepted": 1,
+            "without a declared column": 3,
+            "with an unreadable time": 3,
+            "with an unusable user": 3,
+            "with an unusable place": 1,
+            "in the future": 1,
+            "before the first slot": 1,
+        }
         assert grouped.rows(2).cells.tolist() == [0, -1, -1, -1]
     numbers = tmp_path / "n.parquet"
     with duckdb.connect() as connection:
@@ -168,14 +176,17 @@ def test_hostile_parquet(tmp_path: Path) -> None:
             f"'north' AS place) TO '{numbers}' (FORMAT parquet)"
         )
     with GroupedFiles([numbers], Sorter(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns(unit="s")) as grouped:
-        assert grouped.tallies == {"malformed": 3}
+        assert grouped.tallies == {
+            "with a time that looks like nanoseconds since 1970": 2,
+            "without a declared column": 1,
+        }
 
 
 def test_broken_lines_touch_nobody_else(tmp_path: Path) -> None:
     """An open quote, NUL bytes or a line of 2 MB cost their own line; the lines around them count."""
     good = b"%b,2024-05-01T00:01:30Z,north\n"
     lines = [b"user,time,place\n", good % b"ann", b'"bob,2024-05-01T00:01:30Z,north\n', b"\0" * 10 + b"\n"]
-    lines += [b"x" * 2_000_000 + b"\n", b"\xff\n", good % b"7", b"bob,2024-05-01T00:01:30Z,north"]
+    lines += [b"x" * 2_000_000 + b"\n", b"\xff\n", good % b"7", good % b"bob"]
     path = tmp_path / "e.csv"
     path.write_bytes(b"".join(lines))
     with GroupedFiles([path], Sorter(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns()) as grouped:
@@ -196,8 +207,16 @@ def test_finding_files(tmp_path: Path) -> None:
     for name in ("c.txt", "none.csv"):
         with pytest.raises(Unreadable, match=name):
             find_files([tmp_path / name])
+    (tmp_path / "B.CSV").write_bytes(b"")
+    assert find_files([tmp_path / "B.CSV"]) == [(tmp_path / "B.CSV", "csv")]
+    (tmp_path / "sub" / "e.csv.gz").write_bytes(b"")
+    with pytest.raises(Unreadable, match=r"e.csv.gz is compressed"):
+        find_files([tmp_path])
     sorter = Sorter(TIMELINE, NAMES, PEOPLE, False)
-    for name, words in (("d.parquet", "Parquet"), ("x.parquet", "columns")):
+    for name, words in (
+        ("d.parquet", "Parquet"),
+        ("x.parquet", "no column 'time' .setting sources.time.; .* found: user$"),
+    ):
         path = tmp_path / name
         if name == "x.parquet":
             write(tmp_path, name, [], ("user",), '"user" VARCHAR')

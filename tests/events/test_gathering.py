@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from wevent.errors import InvalidSetting
 from wevent.events.bounding import OneCell, bounding
-from wevent.events.gathering import Portion, gather
+from wevent.events.gathering import Listing, Portion, gather
 
 PEOPLE, DOMAIN = 4, 3
+EVERYBODY = Listing.of_all({f"person {k}": k for k in range(PEOPLE)})
 Event = tuple[int, int, int]
 """Person (from PEOPLE on: a stranger), offset, cell."""
 
@@ -52,17 +53,35 @@ def test_the_rule(some: list[Event], policy: OneCell, size: int, chance: object)
     twice = [*some, *some[:5]]
     chance.shuffle(twice)  # type: ignore[attr-defined]
     portions = [portion(twice[k : k + size]) for k in range(0, len(twice), size)]
-    rows = gather(1, portions, policy, PEOPLE, DOMAIN)
+    rows = gather(1, portions, policy, EVERYBODY, DOMAIN)
     assert rows.cells.tolist() == [plainly(some, person, policy) for person in range(PEOPLE)]
     strangers = Counter(plainly(some, person, policy) for person in (PEOPLE, PEOPLE + 1))
     assert rows.strangers.tolist() == [strangers[cell] for cell in range(DOMAIN)]
 
 
+@given(events, policies, st.lists(st.booleans(), min_size=PEOPLE, max_size=PEOPLE), st.data())
+def test_numbers_and_names_are_one(some: list[Event], policy: OneCell, listed: list[bool], data: st.DataObject) -> None:
+    """By number or by name, everybody counts once: in their own place if listed in this slot, otherwise unlisted."""
+    people = {f"person {k}": k for k in range(PEOPLE)}
+    portions = []
+    for person, offset, cell in some:
+        named = person >= PEOPLE or data.draw(st.booleans())
+        names = [f"person {person}"] if named else []
+        who, when, where = (np.array([value], np.int64) for value in (-1 if named else person, offset, cell))
+        portions.append(Portion(who, when, where, names))
+    many = data.draw(st.integers(max((k + 1 for k in range(PEOPLE) if listed[k]), default=0), PEOPLE))
+    rows = gather(1, portions, policy, Listing(people, np.array(listed[:many], bool)), DOMAIN)
+    cells = [plainly(some, person, policy) for person in range(PEOPLE + 2)]
+    assert rows.cells.tolist() == [cells[k] if listed[k] else -1 for k in range(many)]
+    apart = Counter(cells[k] for k in range(PEOPLE + 2) if k >= PEOPLE or not listed[k])
+    assert rows.strangers.tolist() == [apart[cell] for cell in range(DOMAIN)]
+
+
 @given(events, policies, st.integers(0, PEOPLE + 1))
 def test_others_do_not_matter(some: list[Event], policy: OneCell, gone: int) -> None:
     """Without one person's events every other row stays as it is, and strangers move by at most one."""
-    with_them = gather(1, [portion(some)], policy, PEOPLE, DOMAIN)
-    without = gather(1, [portion([event for event in some if event[0] != gone])], policy, PEOPLE, DOMAIN)
+    with_them = gather(1, [portion(some)], policy, EVERYBODY, DOMAIN)
+    without = gather(1, [portion([event for event in some if event[0] != gone])], policy, EVERYBODY, DOMAIN)
     for person in range(PEOPLE):
         if person != gone:
             assert with_them.cells[person] == without.cells[person]
@@ -74,4 +93,4 @@ def test_policies_are_known() -> None:
     """Another word is refused; rows are not shown."""
     with pytest.raises(InvalidSetting, match="most_frequent"):
         bounding("random", 1, 1)  # type: ignore[arg-type]
-    assert repr(gather(7, [], "first", 2, 2)) == "SlotRows(number=7)"
+    assert repr(gather(7, [], "first", EVERYBODY, 2)) == "SlotRows(number=7)"

@@ -36,6 +36,23 @@ def test_people_may_be_added() -> None:
     assert carry.rows(2, np.array([-1, -1])).tolist() == [1, -1]
 
 
+@given(slots, st.integers(1, 5), st.lists(st.lists(st.booleans(), min_size=PEOPLE, max_size=PEOPLE), min_size=12))
+def test_nothing_is_kept_longer_than_needed(seen: list[list[int]], age: int, there: list[list[bool]]) -> None:
+    """What is kept after a slot is where people were seen who are carried into the next one; of others nothing."""
+    carry = Carry(age)
+    for slot, cells in enumerate(seen, start=1):
+        registered = np.array(there[slot - 1])
+        rows = carry.rows(slot, np.array(cells), registered)
+        assert (rows[~registered] == -1).all()
+        cell, when = np.split(carry.state(), 2)
+        for person in range(PEOPLE):
+            stayed = [k for k in range(slot, 0, -1) if not there[k - 1][person]][:1]
+            first = max(slot + 2 - age, 1, *(k + 1 for k in stayed))
+            lately = [k for k in range(first, slot + 1) if seen[k - 1][person] >= 0]
+            expected = (seen[lately[-1] - 1][person], lately[-1]) if lately else (-1, -1)
+            assert (cell[person], when[person]) == expected
+
+
 def test_refusals() -> None:
     """No slot at all is no age; half a state is no state."""
     with pytest.raises(InvalidSetting, match="at least 1"):

@@ -85,3 +85,18 @@ def test_refusals() -> None:
         smooth([])
     with pytest.raises(InvalidInput, match="order"):
         smooth([one, one])
+
+
+def test_bursts_leave_variances_whole() -> None:
+    """Values that jump to and fro at random: every standard error is a positive number."""
+    for seed in range(8):
+        chance = np.random.default_rng(seed)
+        slots = np.cumsum(chance.integers(1, chance.choice([3, 30, 300]), int(chance.integers(2, 40))))
+        noise, level = 10.0 ** chance.uniform(-3, 4), 10.0 ** chance.uniform(0, 6)
+        publications = [
+            Published(slot, chance.normal(level * chance.random(4), noise), np.full(4, noise))
+            for slot in slots.tolist()
+        ]
+        shown = smooth(publications)
+        assert np.isfinite(shown.standard_error).all()
+        assert (shown.standard_error > 0).all()

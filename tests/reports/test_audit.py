@@ -12,12 +12,14 @@ from tests.store.scene import LEVELS, Town, config, random_rows
 from tests.support import quick_and_slow
 
 from wevent import Dynamic, Fixed
-from wevent.reports.audit import Audit, audit
+from wevent.reports.audit import audit
+from wevent.reports.findings import Audit
 from wevent.reports.history import Asked, History, SlotRecord, read_history
 from wevent.reports.neighbours import try_mechanism
-from wevent.reports.officer import officer_page
+from wevent.reports.officer import Judged, officer_page
 from wevent.settings import Privacy
 from wevent.store.arrays import squeeze, whole
+from wevent.store.rows import update
 from wevent.store.schema import releases, seats, shown, slots, waiting
 
 ONE = 10**9
@@ -90,15 +92,16 @@ def test_given_up_slots() -> None:
     """After slots given up by a restore nothing is spent until the window has passed; before them anything allowed."""
     spends = [ONE, 0, 0, 0, ONE]
     history = past(spends, [fixed(1, ONE, 3)])
-    history.slots[1] = record(2, 0, "lost", forfeited=True, source=1)
+    history.slots[1] = record(2, 0, "lost", forfeited=True, source=1, hold=3)
     history.slots[2] = record(3, 0, "skipped", source=1)
     history.slots[3] = record(4, 0, "skipped", source=1)
     assert audit(history).kept
     history.slots[3] = record(4, 1, "published", source=4)
     history.slots[4] = record(5, 0, "skipped", source=4)
     found = audit(history)
-    assert [violation.slot for violation in found.violations] == [4]
+    assert [violation.slot for violation in found.violations] == [4, 4]
     assert "given up after a restore" in found.violations[0].what
+    assert "held back until slot 4" in found.violations[1].what
 
 
 @pytest.fixture
@@ -131,7 +134,7 @@ def test_a_real_store(town: Town) -> None:
     assert (
         promised[ONE, 4] == len([k for k in range(9) if LEVELS[k % 3] == Fixed(1, 4)]) + 1
     )  # person-1 came back to it
-    page = officer_page(found, {"cells": ["<b>"], "privacy.neighbours": "add_remove"})
+    page = officer_page([Judged(found, {"cells": ["<b>"], "privacy.neighbours": "add_remove"})])
     assert "Every promise was kept" in page
     assert "&lt;b&gt;" in page
     assert "person-" not in page
@@ -153,14 +156,14 @@ def test_a_filtered_store(tmp_path: Path, estimator: str) -> None:
     found = audit(history)
     assert found.kept, found.violations
     assert all(0 < line.worst.ratio <= 1 for line in found.lines if line.worst is not None)
-    page = officer_page(found, history.settings, None, history.assumptions)
+    page = officer_page([Judged(found, history.settings, None, history.assumptions)])
     assert f"<em>{estimator}</em>" in page
     assert ("says nothing about where they are" in page) == (estimator == "pooled")
     with town.database.write() as connection:
         connection.execute(shown.delete().where(shown.c.slot == 6))
         kept = connection.execute(sa.select(slots.c.part_1).where(slots.c.slot == 2)).scalar_one()
         larger = squeeze(whole(kept) + 100 * ONE)
-        connection.execute(slots.update().where(slots.c.slot == 2).values(part_1=larger))
+        update(connection, slots, slots.c.slot == 2, part_1=larger)
     broken = {(violation.slot, violation.people > 0) for violation in look(town).violations}
     assert {(6, False), (2, True)} <= broken
 
@@ -172,8 +175,8 @@ def test_a_forged_charge(town: Town, part: str) -> None:
         kept = connection.execute(sa.select(slots).where(slots.c.slot == 4)).one()
         larger = whole(getattr(kept, part)).copy()
         larger[0] += 100 * ONE
-        connection.execute(slots.update().where(slots.c.slot == 4).values({part: squeeze(larger)}))
-        connection.execute(releases.update().where(releases.c.slot == 4).values(decision="lost", counts=None, source=0))
+        update(connection, slots, slots.c.slot == 4, **{part: squeeze(larger)})
+        update(connection, releases, releases.c.slot == 4, decision="lost", counts=None, source=0)
     found = look(town)
     assert not found.kept
     assert any(violation.slot == 4 and violation.people > 0 for violation in found.violations)
@@ -181,17 +184,27 @@ def test_a_forged_charge(town: Town, part: str) -> None:
 
 def test_forged_history(town: Town) -> None:
     """Missing slots and seats, releases that do not fit and events that were kept too long are found."""
-    changes: list[tuple[Any, str]] = [
+
+    def found_after(words: str) -> bool:
+        return any(words in violation.what for violation in look(town).violations)
+
+    for change, words in (
         (seats.delete().where(seats.c.person == 2), "not charged"),
-        (waiting.insert().values(stream=1, slot=3, batch=1, events=b""), "events wait"),
-        (releases.update().where(releases.c.slot == 6).values(source=99), "last published"),
-        (releases.delete().where(releases.c.slot == 5), "no release"),
-        (slots.delete().where(slots.c.slot == 5), "slot 5 is missing"),
-    ]
-    for change, words in changes:
+        (waiting.insert().values(stream=1, slot=3, batch=1, number=0, events=b""), "events wait"),
+    ):
         with town.database.write() as connection:
             connection.execute(change)
-        assert any(words in violation.what for violation in look(town).violations), words
+        assert found_after(words), words
+    with town.database.write() as connection:
+        update(connection, releases, releases.c.slot == 6, source=99)
+    assert found_after("last published")
+    for gone, words in (
+        (releases.delete().where(releases.c.slot == 5), "no release"),
+        (slots.delete().where(slots.c.slot == 5), "slot 5 is missing"),
+    ):
+        with town.database.write() as connection:
+            connection.execute(gone)
+        assert found_after(words), words
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +17,7 @@ from wevent.decisions.sampling import keep_people, sample
 from wevent.decisions.selection import choose_threshold
 from wevent.noise import Noise
 from wevent.releases.empirical import EmpiricalLoss, compare
+from wevent.releases.keeping import restore, to_bytes
 from wevent.units import as_fraction
 
 CONFIDENCE = 1 - 1e-4
@@ -130,7 +130,8 @@ def run_at_once(scene: Scene, stream: int, runs: int, noise: Noise) -> Transcrip
             seen.kinds[who, slot] = np.where(publish, KINDS[Decision.PUBLISHED], KINDS[silent])
             for published in (True, False):
                 if (publish == published).any():
-                    path = copy.deepcopy(publisher)
+                    path = scene.publisher(noise)
+                    restore(path, to_bytes(publisher))
                     path.ledger.charge(offer)
                     path.ledger.settle(published)
                     after.append((path, who[publish == published]))

@@ -19,6 +19,7 @@ from wevent.budgets.paced import Paced
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.noise import SeededNoise
+from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
 
 WISHES = [
@@ -84,6 +85,25 @@ def test_error_bars_hold(kind: str, estimator: str) -> None:
     for which in (done.published[150:], ~done.published[150:]):
         if which.sum() > 100:
             assert 0.85 < held[which].mean() < 0.995
+
+
+@pytest.mark.parametrize("word", ESTIMATORS)
+def test_no_estimator_that_can_be_chosen_misleads(word: str) -> None:
+    """Budgets and windows far apart, people who stay: no large cell is shown empty, 70 % of the intervals hold."""
+    rng = np.random.default_rng(1)
+    chance = rng.dirichlet(np.ones(30))
+    places, held = rng.choice(30, 3_000, p=chance), []
+    register = Register.from_arrays(epsilon=rng.choice([0.1, 0.3, 1, 2], 3_000), window=rng.choice([4, 24, 48], 3_000))
+    publisher = auto(register, 30, estimator=word, noise=SeededNoise(5))
+    for slot in range(1, 201):
+        moved = rng.random(3_000) < 0.02
+        places[moved] = rng.choice(30, moved.sum(), p=chance)
+        release, truth = publisher.step(Slot(slot, places)), np.bincount(places, minlength=30)
+        if np.isfinite(release.standard_error).all():
+            held.append((release.low <= truth) & (truth <= release.high))
+            assert not ((release.counts < 1) & (truth > 200)).any()
+    assert len(held) > 150
+    assert np.mean(held) > 0.7
 
 
 LENIENT = [(0.4, 60)] * 5 + [(1.0, 40)] * 5

@@ -17,8 +17,10 @@ from wevent.events.gathering import SlotRows, gather
 from wevent.events.sorting import Door, Sorted, Sorter
 from wevent.events.timeline import show_instant
 from wevent.releases.release import Release
+from wevent.store.changes import store_changes
 from wevent.store.database import Database, open_database
-from wevent.store.requirements import Wish, keep_wishes
+from wevent.store.planning import RequirementChange
+from wevent.store.requirements import last_charged
 from wevent.store.session import Session
 from wevent.store.streams import open_stream
 from wevent.store.witness import Witness
@@ -59,19 +61,27 @@ class Town:
         self, where: str | Path, witness: Path, chosen: Config | None = None, quick: bool = True, **more: Any
     ) -> None:
         self.config = chosen or config()
-        self.witness = Witness(witness)
+        self._witness, self._first = witness, self.config.stream.name
         self.where = where
         self.database: Database = open_database(where, create=True, **more)
         if self.database.embedded and quick:
             self.database.close()
             sa.event.listen(self.database.engine, "connect", _without_waiting)
 
-    def ask(self, wishes: dict[str, Requirement | None], begun_slot: int = 0) -> int:
-        """Keep what people ask for."""
-        stream = open_stream(self.database, self.config.stream.name, self.config.fixed(), clock)
-        return keep_wishes(
-            self.database, stream, [Wish(user, asked) for user, asked in wishes.items()], clock(), begun_slot
-        )
+    @property
+    def witness(self) -> Witness:
+        """The witness of the configured stream; each has one of its own."""
+        name = self.config.stream.name
+        return Witness(self._witness if name == self._first else self._witness.with_suffix(f".{name}.json"))
+
+    def ask(self, wishes: dict[str, Requirement | None], now: int | None = None, **more: Any) -> int:
+        """Store what people require; without a time right before the first slot that was not charged."""
+        stream = open_stream(self.database, self.config.stream.name, self.config.fixed(), clock, self.witness)
+        with self.database.read() as connection:
+            next_slot = last_charged(connection, stream.id) + 1
+        moment = self.config.slots.timeline.start(next_slot) - 1 if now is None else now
+        changes = [RequirementChange(user, asked) for user, asked in wishes.items()]
+        return store_changes(self.database, self.config, stream, changes, lambda: moment, **more).total
 
     def people(self, many: int) -> None:
         """Register people with levels in turn."""
@@ -111,7 +121,7 @@ def waiting_rows(session: Session, slot: int) -> SlotRows:
     """The rows of a slot from the events that wait in the store."""
     policy = session.config.people.one_cell
     portions = session.intake.portions(slot)
-    return gather(slot, portions, policy, len(session.people), len(session.cells.names))
+    return gather(slot, portions, policy, session.begin(slot), len(session.cells.names))
 
 
 def random_rows(session: Session, slot: int, seed: int = 0) -> SlotRows:

@@ -64,7 +64,8 @@ def test_many_cells(tmp_path: Path) -> None:
 def test_many_streams(tmp_path: Path) -> None:
     """Streams in one store know nothing of each other."""
     one = Town(tmp_path / "town.db", tmp_path / "one.json", config(stream={"name": "one"}))
-    two = Town(tmp_path / "town.db", tmp_path / "two.json", config(stream={"name": "two"}, slots={"width": "5 min"}))
+    other = config(stream={"name": "two"}, slots={"width": "5 min"}, people={"shared": True})
+    two = Town(tmp_path / "town.db", tmp_path / "two.json", other)
     one.people(4)
     two.people(2)
     with one.session() as first, two.session() as second:

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from tests.store.scene import CELLS, START, WIDTH, Town, config, spy
 
 from wevent import Fixed
-from wevent.errors import InvalidSetting, Unreadable
+from wevent.errors import InvalidSetting
 from wevent.events.formats import Raw
-from wevent.events.gathering import SlotRows, gather
+from wevent.events.gathering import Listing, SlotRows, gather
 from wevent.events.timeline import show_instant
 from wevent.releases.release import Release
-from wevent.store.feeding import Feed, accept_files, follow, last_slot, publish_files
+from wevent.store.feeding import Feed, last_slot, publish_files
 from wevent.store.intake import read_tallies
+from wevent.store.sources import accept_files, follow
 
 Line = tuple[str, int, int, str]
 """User, arrival and instant in seconds since the first slot began, place."""
@@ -128,12 +129,9 @@ def test_an_operator_closes(tmp_path: Path) -> None:
         assert last_slot(session, None) == 0
         feed.close(last_slot(session, START + 2 * WIDTH + 5))
         assert seen == [1, 2]
-        rows = gather(4, session.intake.portions(4), "first", 4, 3)
+        rows = gather(4, session.intake.portions(4), "first", Listing.of_all(session.people), 3)
         assert rows.cells.tolist() == [-1, 1, -1, -1]
         accept_files(feed, [events])  # read to its end before: nothing more
-        events.write_text("user,time,place\n")
-        with pytest.raises(Unreadable, match="shorter"):
-            accept_files(feed, [events])
     with town.database.read() as connection:
         assert read_tallies(connection, 1) == {"accepted": 2}
 
@@ -183,6 +181,7 @@ def test_following_a_file(tmp_path: Path) -> None:
         slots={"closing": "arrival", "width": "1 s", "first": iso_now(), "ahead": "10 s"},
         sources={"time_unit": "ms"},
         stream={"name": "f"},
+        people={"shared": True},
     )
     town.people(4)
 
@@ -212,9 +211,6 @@ def test_following_a_file(tmp_path: Path) -> None:
         tallies = read_tallies(connection, 2)
     assert sum(tallies.values()) == 6, tallies  # on a slow machine some may be late, but each is counted once
     assert set(tallies) <= {"accepted", "late"}
-    path.write_bytes(b"")
-    with town.session(now) as session, pytest.raises(Unreadable, match="shorter"):
-        follow(Feed(session, lambda release: None, until=now() + 9_000_000), path, "ndjson", pause=0)
 
 
 def test_carried_people(tmp_path: Path) -> None:

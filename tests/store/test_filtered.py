@@ -25,7 +25,7 @@ from wevent.releases.release import Decision
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import session as sessions
-from wevent.store.database import open_database
+from wevent.store.rows import update
 from wevent.store.schema import learned, releases, shown, slots, states
 from wevent.store.session import Session
 
@@ -57,7 +57,7 @@ def crash(session: Session, moment: str) -> None:
 
     def settled(release: Any) -> Any:
         if moment == "at the witness":
-            session.writer.witness.advance(release.slot, session.writer.epoch)
+            session.writer.advance(release.slot)
         if moment == "after the release":
             settle(release)
         raise CrashError
@@ -208,42 +208,6 @@ def test_whole_counts_stay_whole(tmp_path: Path) -> None:
         assert not connection.execute(sa.select(learned)).all()
 
 
-def old(where: str | Path) -> None:
-    """Make a store one of the first schema, which has neither of the two tables."""
-    database = open_database(where)
-    with database.write() as connection:
-        for table in ("shown", "learned"):
-            connection.exec_driver_sql(f"DROP TABLE {table}")
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
-    database.close()
-
-
-def test_a_store_from_before(tmp_path: Path) -> None:
-    """A store of the first schema is brought up to date when it is opened and goes on to the byte, also with `auto`."""
-    town = Town(tmp_path / "town.db", tmp_path / "witness.json")
-    town.people(PEOPLE)
-    with town.session() as session:
-        kept = [session.release(random_rows(session, slot)) for slot in range(1, 9)]
-        before = to_bytes(session._publisher)
-    town.database.close()
-    old(tmp_path / "town.db")
-    town = Town(tmp_path / "town.db", tmp_path / "witness.json")
-    with town.session() as session:
-        assert to_bytes(session._publisher) == before
-        for release in kept:
-            found = session.journal.find(release.slot)
-            assert found is not None
-            assert same(found, release)
-        session.release(random_rows(session, 9))
-    other = Town(tmp_path / "town.db", tmp_path / "other.json", to_config({**settings(privacy={"mechanism": "auto"}),
-                 "stream": {"name": "other"}}))  # fmt: skip
-    other.people(PEOPLE)
-    with other.session() as session:
-        assert session.release(random_rows(session, 1)).counts.dtype == np.float64
-    assert audit(read_history(town.database, "town")).kept
-    assert audit(read_history(town.database, "other")).kept
-
-
 def test_an_older_copy(tmp_path: Path) -> None:
     """A restored copy has learned what it had learned when it was made, and shows it with growing errors meanwhile."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", filtered())
@@ -303,11 +267,11 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         ({"state": whole, "slot": 7}, CorruptState, "last publication"),
     ):
         with town.database.write() as connection:
-            connection.execute(learned.update().where(view).values(**values))
+            update(connection, learned, view, **values)
         with pytest.raises(error, match=words):
             town.session()
     with town.database.write() as connection:
-        connection.execute(learned.update().where(view).values(slot=1))
+        update(connection, learned, view, slot=1)
     town.session().close()
 
 

@@ -1,4 +1,4 @@
-"""Killed at any moment, a stream loses no event it accepted, releases no slot twice and forgets no charge."""
+"""Killed at any moment, a stream accounts for every event it accepted, releases no slot twice, forgets no charge."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from wevent.releases.keeping import to_bytes
 from wevent.releases.release import Decision
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
+from wevent.store.accounting import read_account
 from wevent.store.schema import releases, slots, waiting
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +54,7 @@ def check(town: Town, folder: Path) -> Counter[str]:
             .join(releases, (releases.c.stream == slots.c.stream) & (releases.c.slot == slots.c.slot))
             .where(releases.c.decision == "lost", sa.func.length(slots.c.part_1) > 0)
         ).all()
+        account = read_account(connection, 1)
     last = len(charged)
     assert charged == list(range(1, last + 1))
     assert [slot for slot, _ in ended] == charged  # every charged slot ended, once
@@ -66,6 +68,12 @@ def check(town: Town, folder: Path) -> Counter[str]:
         assert accepted[slot] <= waits[slot] <= tried[slot]
     assert set(waits) <= set(tried)
     decisions = Counter(decision for _, decision in ended)
+    assert account.balanced, account
+    assert accepted.total() <= account.accepted <= tried.total()
+    assert account.waiting == waits.total()
+    lost = {slot for slot, decision in ended if decision == "lost"}
+    for number, over in ((account.lost, lost), (account.released, set(charged) - lost)):
+        assert sum(accepted[slot] for slot in over) <= number <= sum(tried[slot] for slot in over)
     assert len(full) == decisions["lost"]  # with the charge kept
     found = audit(read_history(town.database))
     assert found.kept, found.violations

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -13,17 +16,32 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from tests.store.nursery import settings
 from tests.store.postgres import fresh_database, server
-from tests.store.scene import Town, config, random_rows, same, sorted_events, waiting_rows
-from tests.store.test_filtered import old
+from tests.store.scene import START, Town, config, random_rows, same, sorted_events, waiting_rows
 from tests.store.test_kill import ROUNDS, check, check_twin, kill
+from tests.store.test_reading import TOML, every_reading_command, filled
 
 from wevent import Fixed
-from wevent.errors import StoreUnavailable, StreamBusy, StreamTaken, WitnessMissing
+from wevent.errors import (
+    CorruptState,
+    RequirementsMissing,
+    SharedPeople,
+    StoreReplaced,
+    StoreUnavailable,
+    StreamBusy,
+    StreamTaken,
+    WitnessMissing,
+)
 from wevent.releases.keeping import to_bytes
 from wevent.releases.release import Decision
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
+from wevent.store import session as sessions
+from wevent.store import sharing
+from wevent.store.checking import check_store
+from wevent.store.database import open_database
 from wevent.store.schema import metadata, slots
+from wevent.store.streams import open_stream
+from wevent.store.witness import Witness
 
 pytestmark = pytest.mark.slow
 
@@ -129,34 +147,6 @@ def test_kills_of_a_filter(address: str, tmp_path: Path) -> None:
     assert decisions["published"] > 0, decisions
 
 
-def test_a_store_from_before(address: str, tmp_path: Path) -> None:
-    """A database of the first schema is brought up to date when it is opened, goes on to the byte, and takes `auto`."""
-    where = fresh_database(address)
-    town = Town(where, tmp_path / "witness.json")
-    town.people(6)
-    with town.session() as session:
-        session.release(random_rows(session, 1))
-        before = to_bytes(session._publisher)
-    old(where)
-    town.database.close()
-    town = Town(where, tmp_path / "witness.json")
-    with town.session() as session:
-        assert to_bytes(session._publisher) == before
-        session.release(random_rows(session, 2))
-    other = Town(where, tmp_path / "other.json", config(stream={"name": "other"}, privacy={"mechanism": "auto"}))
-    other.people(6)
-    for slot in (1, 2, 3):
-        with other.session() as session:
-            release = session.release(random_rows(session, slot))
-            kept = session.journal.find(slot)
-            assert kept is not None
-            assert same(kept, release)
-    assert audit(read_history(town.database, "town")).kept
-    assert audit(read_history(town.database, "other")).kept
-    other.database.close()
-    town.database.close()
-
-
 def test_a_restored_copy(address: str, tmp_path: Path) -> None:
     """A database brought back to an earlier state gives up the slots that may have been shown since."""
     where = fresh_database(address)
@@ -188,3 +178,152 @@ def test_a_restored_copy(address: str, tmp_path: Path) -> None:
         copy.session()
     copy.database.close()
     town.database.close()
+
+
+def test_a_role_that_may_only_read(address: str, tmp_path: Path) -> None:
+    """Every command that only reads works for a role with SELECT alone; publishing says what it lacks."""
+    where = fresh_database(address)
+    town = filled(where, tmp_path)
+    with town.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        for words in (
+            "DROP ROLE IF EXISTS onlooker",
+            "CREATE ROLE onlooker LOGIN PASSWORD 'open-sesame'",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA public TO onlooker",
+        ):
+            connection.exec_driver_sql(words)
+    try:
+        url = sa.make_url(where).set(username="onlooker", password="open-sesame")  # noqa: S106
+        looking = url.render_as_string(hide_password=False)
+        (tmp_path / "wevent.toml").write_text(TOML.replace("URL", looking), "utf-8")
+        assert every_reading_command(tmp_path / "wevent.toml", looking, tmp_path) == []
+        with open_database(looking) as database, pytest.raises(StoreUnavailable, match="may not do this") as caught:
+            open_stream(database, "other", town.config.fixed(), lambda: 1, Witness(tmp_path / "other.json"))
+        assert "open-sesame" not in str(caught.value)
+        with pytest.raises(StoreUnavailable, match="no database of the name 'nowhere'"):
+            open_database(url.set(database="nowhere").render_as_string(hide_password=False))
+        with pytest.raises(StoreUnavailable, match="does not let the user 'stranger' in"):
+            open_database(url.set(username="stranger").render_as_string(hide_password=False))
+    finally:
+        with town.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("DROP OWNED BY onlooker")
+            connection.exec_driver_sql("DROP ROLE onlooker")
+        town.database.close()
+
+
+def test_a_reader_sees_one_moment(town: Town) -> None:
+    """What another process commits between two statements of one reading transaction is not seen by it."""
+    with town.session() as session, town.database.read() as connection:
+        before = connection.execute(sa.select(sa.func.count()).select_from(slots)).scalar_one()
+        session.release(random_rows(session, 1))
+        assert connection.execute(sa.select(sa.func.count()).select_from(slots)).scalar_one() == before
+    assert check_store(town.database) > 24
+
+
+def test_damage(town: Town) -> None:
+    """A row that changed is found on PostgreSQL too."""
+    with town.session() as session:
+        session.release(random_rows(session, 1))
+    with town.database.write() as connection:
+        connection.execute(slots.update().values(charged=5))
+    with pytest.raises(CorruptState, match="'slots'"):
+        check_store(town.database)
+    with pytest.raises(CorruptState, match="'slots'"):
+        town.session()
+
+
+@pytest.mark.parametrize(("slot", "reads"), [(1, 2), (3, 1)])
+def test_a_change_stored_between_two_reads_is_not_lost(
+    town: Town, slot: int, reads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Changes and their newest number are read in one snapshot: a commit in between is heard in the next slot."""
+    for number in range(1, slot):
+        with town.session() as session:
+            session.release(random_rows(session, number))
+    with town.session() as session:
+        town.ask({"early": Fixed(1, 4)})
+        count = 0
+        for name in ("read_wishes", "newest_number"):
+            real = getattr(sessions, name)
+
+            def read(*given: Any, real: Any = real, **more: Any) -> Any:
+                nonlocal count
+                found = real(*given, **more)
+                found = found if isinstance(found, int) else list(found)
+                count += 1
+                if count == reads:
+                    town.ask({"person-0": Fixed(0.5, 3), "late": Fixed(1, 2)})
+                return found
+
+            monkeypatch.setattr(sessions, name, read)
+        session.release(random_rows(session, slot))
+        assert count > reads
+        session.release(random_rows(session, slot + 1))
+        members = session._publisher.members
+        assert members.ledger.versions.in_force(int(members.rows()[0])) == (500_000_000, 3)
+    with town.session() as session:
+        assert session.next_slot == slot + 2
+    assert audit(read_history(town.database)).kept
+
+
+def test_a_database_made_anew(address: str, tmp_path: Path) -> None:
+    """A database that was dropped and made again under its name does not begin a stream that its witness knows."""
+    where = fresh_database(address)
+    town = Town(where, tmp_path / "witness.json")
+    town.people(3)
+    with town.session() as session:
+        for slot in (1, 2, 3):
+            session.release(random_rows(session, slot))
+    town.database.close()
+    url = sa.make_url(where.replace("postgresql://", "postgresql+psycopg://"))
+    engine = sa.create_engine(url.set(database="postgres"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"DROP DATABASE {url.database}")
+        connection.exec_driver_sql(f"CREATE DATABASE {url.database}")
+    engine.dispose()
+    fresh = Town(where, tmp_path / "witness.json")
+    with pytest.raises(StoreReplaced, match="slots up to 3"):
+        fresh.people(3)
+    with pytest.raises(StoreReplaced):
+        fresh.session()
+    with pytest.raises(RequirementsMissing):
+        fresh.session(shown=3)
+    fresh.people(3)
+    with fresh.session() as session:
+        assert session.next_slot == 4
+        session.release(random_rows(session, 4))
+        assert session._publisher.trace is not None
+        assert not session._publisher.trace.spent.any()
+    assert audit(read_history(fresh.database)).kept
+    fresh.database.close()
+
+
+def test_one_newcomer_in_two_streams_at_once(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On PostgreSQL two streams that list the same newcomer at the same moment are kept apart as well."""
+    url = fresh_database(address)
+    towns = [Town(url, tmp_path / f"{name}.json", config(stream={"name": name})) for name in ("one", "two")]
+    for town in towns:
+        town.ask({town.config.stream.name: Fixed(1, 4)})
+    both, refuse, told = threading.Barrier(2), sharing.refuse_shared_people, list[str]()
+
+    def meet(*given: Any) -> None:
+        refuse(*given)
+        with suppress(threading.BrokenBarrierError):
+            both.wait(timeout=1)  # neither has committed
+
+    monkeypatch.setattr("wevent.store.planning.refuse_shared_people", meet)
+
+    def ask(town: Town) -> None:
+        try:
+            town.ask({"n": Fixed(1, 4)}, START)
+            told.append("stored")
+        except SharedPeople:
+            told.append("refused")
+
+    threads = [threading.Thread(target=ask, args=(town,)) for town in towns]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(told) == ["refused", "stored"]
+    for town in towns:
+        town.database.close()

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.budgets import kernels
-from wevent.budgets.declarations import LevelTable
 from wevent.budgets.escapes import Escapes
 from wevent.budgets.later import parts
+from wevent.budgets.levels import LevelTable
 from wevent.errors import BudgetExceeded, NotCharged
 from wevent.settings import Rest
 from wevent.units import UNBOUNDED, Units, show, to_epsilon
@@ -35,7 +35,7 @@ _ROWS: dict[str, tuple[Any, int]] = {
 _CODES = ("now", "last", "share_code")
 _SAVED: dict[str, tuple[Any, int]] = {"saved": (np.int64, 0), "saved_until": (np.int64, 0)}
 _HALVES = 0
-_PLAIN = ("span", "slot", "rows", "forgotten", "_newest", "_publications", "_known", "_interval")
+_PLAIN = ("span", "slot", "rows", "forgotten", "held", "_newest", "_publications", "_known", "_interval")
 _RINGS = ("_past", "_codes", "_published", "_spent_2", "_sums", "_after", "_after_until")
 
 
@@ -47,6 +47,7 @@ class Crowd:
 
     Attributes:
         forgotten: as in `history`: windows that reach back to this slot are as good as unknown.
+        held: as in `history`: the first slot in which anybody may have room.
     """
 
     def __init__(self, table: LevelTable, span: int, slot: int) -> None:
@@ -65,7 +66,7 @@ class Crowd:
         self._after_until = np.zeros((0, kernels.AFTER), np.int64)
         self._newest, self._publications = 7, 0
         self._interval = _HALVES  # what the certificates are of: parts at this interval, or halves and shares
-        self._known = self.forgotten = -(2**62)
+        self._known = self.forgotten = self.held = -(2**62)
         self._free: list[int] = []
         self._closed: tuple[bool, Units | None] | None = None  # a slot not yet in the certificates: what it published
         self._cursor = 0
@@ -94,6 +95,16 @@ class Crowd:
         """Bytes held."""
         rings = sum(getattr(self, name).nbytes for name in _RINGS)
         return int(rings + sum(array.nbytes for array in self._row.values()) + self._escapes.nbytes)
+
+    @property
+    def code_bytes(self) -> int:
+        """Bytes of one code."""
+        return int(np.dtype(self._code).itemsize)
+
+    @property
+    def places(self) -> int:
+        """Publications that can be kept without growing."""
+        return int(self._published.size)
 
     def open_rows(self, levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """New rows of one person each, without a past."""
@@ -137,6 +148,11 @@ class Crowd:
         self._fit_codes()
         kernels.assign(self._row["now"], levels.astype(self._code), choice)
         self._offered, self._cursor = None, 0
+
+    def hold(self, forgotten: int, held: int) -> None:
+        """Windows that reach back to `forgotten` are unknown from now on, and nobody has room before `held`."""
+        self.forgotten, self.held = forgotten, held
+        self._offered = None
 
     def extend(self, span: int) -> None:
         """Remember `span` slots back from now on."""
@@ -189,6 +205,7 @@ class Crowd:
                 levels, facts, self._past, self._codes, *self._escapes.arrays, self._published, self._spent_2,
                 self._sums, row["flags"], self.born, now, row["left"], self.slot, part_1, part_2, codes, special,
             )  # fmt: skip
+        self._hold_back(part_1, part_2, codes)
         part_1.flags.writeable = part_2.flags.writeable = False
         self._offered = (part_1, part_2, codes, escapes)
         return part_1, part_2, nullified
@@ -210,8 +227,10 @@ class Crowd:
                     *self._tables(), self._past, self._codes, *self._escapes.arrays, self._published, self._spent_2,
                     row["flags"], self.born, now, self.slot, part_2, special,
                 )  # fmt: skip
+        codes = np.zeros(self.rows, self._code)
+        self._hold_back(part_1, part_2, codes)
         part_1.flags.writeable = part_2.flags.writeable = False
-        self._offered = (part_1, part_2, np.zeros(self.rows, self._code), 0)
+        self._offered = (part_1, part_2, codes, 0)
         return part_1, part_2
 
     def charge(self, part_1: Units, part_2: Units, first_row: int) -> None:
@@ -256,6 +275,8 @@ class Crowd:
     def room(self) -> Units:
         """The most each row may spend in the next slot, in all (axes: row)."""
         self._sync()
+        if self.slot < self.held:
+            return np.zeros(self.rows, np.int64)
         result = np.empty(self.rows, np.int64)
         kernels.rooms(
             *self._tables(), self._past, self._codes, *self._escapes.arrays, self._published, self._spent_2,
@@ -302,11 +323,6 @@ class Crowd:
         """What a row spent in part 2 in `slot`, if that was the last publication; otherwise 0."""
         newest = self._newest
         return int(self._spent_2[row, newest]) if self._publications and self._published[newest] == slot else 0
-
-    def spent(self, row: int, window: int) -> int:
-        """Everything a row spent in the last window - 1 slots."""
-        part_1, part_2 = self.spends(row)
-        return int((part_1 + part_2)[part_1.size - window + 1 :].sum())
 
     def levels(self, row: int) -> npt.NDArray[np.int64]:
         """What a row declared in the last span - 1 slots, oldest first."""
@@ -428,6 +444,13 @@ class Crowd:
                 part_2,
                 leaving,
             )
+
+    def _hold_back(self, part_1: Units, part_2: Units, codes: npt.NDArray[Any]) -> None:
+        """Offer nothing where nobody has room yet, or where a declaration reaches back to forgotten slots."""
+        if self.slot < self.held:
+            part_1[:], part_2[:], codes[:] = 0, 0, 0
+        elif self.slot - self.table.longest < self.forgotten:
+            kernels.hold_back(*self._tables(), self._past, self._row["now"], self.slot, part_1, part_2, codes)
 
     def _absorb(self, rest: Rest, part_2: Units) -> bool:
         """Cut part 2 to what was saved; whether everybody rests."""

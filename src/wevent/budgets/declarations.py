@@ -8,7 +8,7 @@ loops compiled by numba where that is installed; large crowds of purely dynamic 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,55 +16,10 @@ import numpy.typing as npt
 
 from wevent.budgets.history import History
 from wevent.budgets.later import Later
-from wevent.cohorts.requirement import Dynamic
+from wevent.budgets.levels import LevelTable
 from wevent.units import UNBOUNDED, Units
 
 _AT_ONCE = 2**20
-
-
-class LevelTable:
-    """The different dynamic requirements in use, as arrays; index 0 stands for "no declaration"."""
-
-    def __init__(self) -> None:
-        self._index: dict[Dynamic, int] = {}
-        self._values = np.zeros((4, 1), np.int64)
-        self._derive()
-
-    def __len__(self) -> int:
-        return self._values.shape[1]
-
-    def add(self, requirement: Dynamic) -> int:
-        """The index of a requirement, new or known."""
-        if requirement not in self._index:
-            backward, forward = requirement.backward, requirement.forward
-            column = np.array([[backward.units], [backward.window], [forward.units], [forward.window]], np.int64)
-            self._values = np.concatenate([self._values, column], axis=1)
-            self._index[requirement] = len(self) - 1
-            self._derive()
-        return self._index[requirement]
-
-    def requirement(self, index: int) -> Dynamic:
-        """The requirement of an index."""
-        return list(self._index)[index - 1]
-
-    def _derive(self) -> None:
-        self.backward, self.backward_window, self.forward, self.forward_window = self._values
-        self.half = self.forward // 2
-        self.share = self.forward // (2 * np.maximum(self.forward_window, 1))
-        self.longest = int(self.forward_window.max())
-
-    @property
-    def values(self) -> npt.NDArray[np.int64]:
-        """Axes (EB, wB, EF, wF; level)."""
-        return self._values
-
-    @classmethod
-    def from_values(cls, values: npt.NDArray[np.int64]) -> LevelTable:
-        """The same table again."""
-        table = cls()
-        for back, back_window, ahead, ahead_window in values.T[1:].tolist():
-            table.add(Dynamic((f"{ahead}e-9", ahead_window), (f"{back}e-9", back_window)))
-        return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +130,34 @@ class Declarations:
         many = min(members.size, self.now.size)
         return np.flatnonzero(members[:many] & ((self.now[:many] > 0) | (self._until[:many] >= slot)))
 
+    def active_levels(self, row: int, slot: int) -> dict[int, int]:
+        """Levels that a row declared before `slot` and that still bind in it, each with the last slot of that."""
+        declared = self.levels(row, slot).tolist()
+        last = {level: slot - len(declared) + age for age, level in enumerate(declared) if level > 0}
+        windows = self.table.forward_window
+        return {level: when for level, when in last.items() if slot < when + windows[level]}
+
     def forward(self, history: History, rows: npt.NDArray[np.int64]) -> Forward:
         """Scan the active declarations of `rows`."""
         if self._fast:
             from wevent.budgets.scan import scan
 
-            return Forward(rows, *scan(self.table.values, self._past, self.now, history.ring, rows, history.slot))
-        parts = [self._scan(history, some) for some in self._chunks(rows)]
-        return Forward(rows, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+            found = Forward(rows, *scan(self.table.values, self._past, self.now, history.ring, rows, history.slot))
+        else:
+            parts = [self._scan(history, some) for some in self._chunks(rows)]
+            found = Forward(rows, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return self._held_back(history, found)
+
+    def _held_back(self, history: History, found: Forward) -> Forward:
+        """No room where an active declaration's window reaches back to forgotten slots.
+
+        Whoever joined after them may have declared the same there: that declaration still binds.
+        """
+        if history.slot - self.table.longest >= history.forgotten:
+            return found
+        widest = -self.least(history.slot, found.rows, -self.table.forward_window)
+        room = np.where(history.slot - widest < history.forgotten, np.minimum(found.room, 0), found.room)
+        return replace(found, room=room)
 
     def _chunks(self, rows: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
         """Rows in parts that fit into a bounded scan over all ages."""
@@ -227,7 +202,8 @@ class Declarations:
         """What the declarations of `rows` will leave in the slots to come."""
         slots, level = self._look_back(history.slot, rows)
         part_1, part_2 = history.since(slots, rows)
-        return Later.of(self.table.forward_window[level], level, self.table.forward[level] - part_1 - part_2)
+        left, ago = self.table.forward[level] - part_1 - part_2, history.slot - history.forgotten
+        return Later.of(self.table.forward_window[level], level, left, ago)
 
     def borders(self, history: History, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Largest border b(τ) of each row over its active declarations, -inf where there is none (axes: row)."""

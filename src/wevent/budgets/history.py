@@ -30,13 +30,15 @@ class History:
         forgotten: the last slot in which anybody was registered who has been forgotten; whoever joins may be
             one of them, so windows that reach back to it are as good as unknown. Windows that fitted into the
             span back then never do.
+        held: the first slot in which anybody may have room. After a restore the promises made in the lost copy
+            are unknown, so everybody waits as long as those may have bound.
     """
 
     def __init__(self, span: int = 1) -> None:
         self.slot = 1
         self.span = span
         self.rows = 0
-        self.forgotten = LONG_AGO
+        self.forgotten = self.held = LONG_AGO
         self._totals = np.zeros((2, span, 0), np.int64)
         self._born = np.zeros(0, np.int64)
         self._known = np.zeros(0, np.int64)
@@ -139,12 +141,33 @@ class History:
         kept = np.diff(self._totals[:, order, row], axis=1)
         return kept[0], kept[1]
 
+    def birth(self, row: int) -> tuple[int, int]:
+        """The first slot in which anybody in a row could spend, and the first slot that it is known to remember."""
+        return int(self._born[row]), int(self._known[row])
+
     def dominates(self, row: int, other: int) -> bool:
-        """Whether `row` recorded at least as much as `other` in every remembered slot, all parts together."""
+        """Whether `row` recorded at least as much as `other` in every remembered slot, all parts together.
+
+        Slots that only `other` has forgotten must be out of every window. Which of the two is older is not compared:
+        whoever moves from `other` into `row` takes the older birth along (`adopt`).
+        """
         mine, theirs = sum(self.spends(row)), sum(self.spends(other))
-        return bool(np.all(mine >= theirs)) and bool(
-            self._known[row] >= self._known[other] or self._known[other] == LONG_AGO
-        )
+        oldest = self.slot - self.span + 1
+        return bool(np.all(mine >= theirs)) and bool(self._known[other] <= max(self._known[row], oldest))
+
+    def adopt(self, row: int, other: int) -> None:
+        """Let `row`, which dominates `other`, stand for those in it: it begins no later and forgets no less."""
+        self._born[row] = min(self._born[row], self._born[other])
+        self._known[row] = max(self._known[row], self._known[other])
+        self._gapless &= bool(self._known[row] == LONG_AGO)
+
+    def cover(self, row: int, other: int) -> None:
+        """Raise what `row` recorded to at least what `other` recorded, slot by slot."""
+        parts = zip(self.spends(row), self.spends(other), strict=True)
+        slots = np.arange(self.slot - self.span, self.slot) % self.span
+        for part, (mine, theirs) in enumerate(parts):
+            self._totals[part, slots, row] = np.concatenate([[0], np.cumsum(np.maximum(mine, theirs))])
+        self.adopt(row, other)
 
     def extend(self, span: int) -> None:
         """Remember `span` slots back from now on; what was forgotten already stays forgotten."""
@@ -164,7 +187,8 @@ class History:
     def take(self, rows: npt.NDArray[np.int64]) -> History:
         """A copy of some rows."""
         some = History(self.span)
-        some.slot, some.rows, some.forgotten, some._gapless = self.slot, rows.size, self.forgotten, self._gapless
+        some.slot, some.rows, some._gapless = self.slot, rows.size, self._gapless
+        some.forgotten, some.held = self.forgotten, self.held
         some._totals, some._born, some._known = self._totals[:, :, rows], self._born[rows], self._known[rows]
         return some
 
@@ -185,7 +209,7 @@ class History:
     def _reserve(self, rows: int) -> None:
         room = self._born.size
         if rows > room:
-            more = (rows if room == 0 else max(rows, 2 * room)) - room
+            more = (rows if room == 0 else max(rows, room + room // 4 + 8)) - room
             self._totals = np.concatenate([self._totals, np.zeros((2, self.span, more), np.int64)], axis=2)
             self._born = np.concatenate([self._born, np.zeros(more, np.int64)])
             self._known = np.concatenate([self._known, np.full(more, LONG_AGO)])
@@ -196,6 +220,7 @@ class History:
             "slot": self.slot,
             "span": self.span,
             "forgotten": self.forgotten,
+            "held": self.held,
             "totals": self._totals[:, :, : self.rows],
             "born": self._born[: self.rows],
             "known": self._known[: self.rows],
@@ -205,7 +230,8 @@ class History:
     def from_state(cls, state: dict[str, Any]) -> History:
         """The same history again."""
         history = cls(state["span"])
-        history.slot, history.rows, history.forgotten = state["slot"], state["born"].size, state["forgotten"]
+        history.slot, history.rows = state["slot"], state["born"].size
+        history.forgotten, history.held = state["forgotten"], state["held"]
         history._totals, history._born, history._known = (state[k].copy() for k in ("totals", "born", "known"))
         history._gapless = bool((history._known == LONG_AGO).all())
         return history

@@ -115,6 +115,20 @@ def _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, publ
 
 
 @jit
+def _unknown_ahead(levels, facts, past, now, row, t):  # type: ignore[no-untyped-def]
+    """Whether the window of an active declaration reaches back to forgotten slots."""
+    if t - facts[LONGEST] >= facts[FORGOTTEN]:
+        return False
+    if t - levels[FORWARD_WINDOW, np.int64(now[row])] < facts[FORGOTTEN]:
+        return True
+    for age in range(1, min(facts[LONGEST], facts[SPAN], t)):
+        window = levels[FORWARD_WINDOW, np.int64(past[row >> 3, (t - age) % facts[SPAN], row & 7])]
+        if age < window and t - window < facts[FORGOTTEN]:
+            return True
+    return False
+
+
+@jit
 def _scan_saved(levels, facts, past, published, spent_2, row, t):  # type: ignore[no-untyped-def]
     """The least and the greatest (t - τ + 1)·a_τ - U(τ), with the level and last slot of that."""
     least, most, most_code, most_until = _BIG, -_BIG, np.int64(0), np.int64(0)
@@ -502,6 +516,14 @@ def cut_part(  # type: ignore[no-untyped-def]
 
 
 @jit
+def hold_back(levels, facts, past, now, t, part_1, part_2, spent_codes):  # type: ignore[no-untyped-def]
+    """Offer nothing to rows with an active declaration that reaches back to forgotten slots."""
+    for row in range(now.size):
+        if _unknown_ahead(levels, facts, past, now, row, t):
+            part_1[row], part_2[row], spent_codes[row] = 0, 0, 0
+
+
+@jit
 def assign(now, levels, choice):  # type: ignore[no-untyped-def]
     """Let every row declare a level by its index, -1 for no change."""
     for row in range(now.size):
@@ -546,6 +568,8 @@ def rooms(  # type: ignore[no-untyped-def]
             one, two = _spent(levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window)
             if t - window < facts[FORGOTTEN] or (t - window + 1 < facts[KNOWN] and born[row] < facts[KNOWN]):
                 budget = one + two
+            if _unknown_ahead(levels, facts, past, now, row, t):
+                room = np.int64(0)
             result[row] = max(min(room, levels[FORWARD, level], budget - one - two), np.int64(0))
 
 

@@ -28,15 +28,22 @@ class Later:
             again and binds for ever (axes: age, row).
         level: what was declared (axes: age, row).
         left: EF - everything spent since τ (axes: age, row).
+        blocked: for so many slots from now on, this one included, it leaves nothing: its window reaches back to
+            forgotten slots, where the same person may have declared before (axes: age, row).
     """
 
     reach: npt.NDArray[np.int64]
     level: npt.NDArray[np.integer[Any]]
     left: Units
+    blocked: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, window: npt.NDArray[np.int64], level: npt.NDArray[np.integer[Any]], left: Units) -> Self:
+    def of(
+        cls, window: npt.NDArray[np.int64], level: npt.NDArray[np.integer[Any]], left: Units, since_forgotten: int
+    ) -> Self:
         """From forward windows, levels and what is left, newest first, this slot at the head (axes: age, row).
+
+        `since_forgotten` is how many slots ago the last forgotten slot was.
 
         A declaration that the next slot repeated, with nothing spent between, binds no longer and leaves no less: it is
         left out where that is so in all rows.
@@ -45,7 +52,7 @@ class Later:
         reach[0] = np.where(level[0] > 0, UNBOUNDED, 0)
         told = np.ones(level.shape[0], np.bool_)
         told[1:] = ((level[1:] != level[:-1]) | (left[1:] != left[:-1])).any(axis=1)
-        return cls(reach[told], level[told], left[told])
+        return cls(reach[told], level[told], left[told], window[told] - since_forgotten)
 
     def least(self, values: Units, wait: int) -> Units:
         """The least of a value per level over what binds `wait` slots later, unbounded without one (axes: row)."""
@@ -53,4 +60,5 @@ class Later:
 
     def room(self, wait: int) -> Units:
         """The least left over what binds `wait` slots later, unbounded without one (axes: row)."""
-        return np.where(self.reach > wait, self.left, UNBOUNDED).min(axis=0)
+        left = np.where(self.blocked > wait, np.minimum(self.left, 0), self.left)
+        return np.where(self.reach > wait, left, UNBOUNDED).min(axis=0)

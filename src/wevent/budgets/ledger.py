@@ -15,12 +15,13 @@ import numpy as np
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.declarations import Declarations
 from wevent.budgets.history import History
-from wevent.budgets.rows import Rows
+from wevent.budgets.pasts import Pasts
 from wevent.budgets.schedules import Proposal, Schedule
+from wevent.budgets.single import Single
 from wevent.budgets.versions import Versions
 from wevent.errors import BudgetExceeded, NotCharged, WrongKind
 from wevent.settings import Privacy
-from wevent.units import MAX_EPSILON, NANO, Units, show, to_epsilon
+from wevent.units import MAX_EPSILON, NANO, Units, show, to_epsilon, to_window
 
 if TYPE_CHECKING:  # numba
     from wevent.budgets.crowd import Crowd
@@ -43,7 +44,7 @@ class Offer:
     nullified: bool
 
 
-class Ledger(Rows):
+class Ledger(Single, Pasts):
     """Rows whose budget can be spent, slot by slot.
 
     Guarantees:
@@ -130,14 +131,21 @@ class Ledger(Rows):
         """Give the charged slot up: the whole charge stays spent."""
         self.settle(published=True)
 
-    def forfeit(self) -> None:
+    def forfeit(self, hold: int = 1) -> None:
         """Give the next slot up as if the largest budget there is had been spent in it, by whoever it was.
 
-        For a ledger that came back from an older copy (SPEC §8): what the lost copy spent there is not known.
+        For a ledger that came back from an older copy (SPEC §8): what the lost copy spent there is not known, nor
+        what it promised.
+
+        Args:
+            hold: so many slots, the one given up included, leave nobody room. The longest window that anybody may
+                have required in the lost copy; 1 if every requirement change is known.
 
         Guarantees:
             No row, new ones included, has room in any window that reaches back to the slot.
+            No row, new ones included, has room in any slot before the given up one plus `hold`.
         """
+        hold = to_window(hold)
         self._lose_unsettled()
         everything, nothing = np.full(self.rows, MAX_EPSILON * NANO), np.zeros(self.rows, np.int64)
         mine = self.history.rows
@@ -146,6 +154,7 @@ class Ledger(Rows):
             self.crowd.write(everything[mine:], nothing[mine:])
         self._charged = Offer(self.slot, everything, nothing, nullified=False)
         self.forget(self.slot)
+        self.hold_back(self.slot + hold)
         self.lose()
 
     # --- bytes ---------------------------------------------------------------------------------

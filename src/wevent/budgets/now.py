@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.declarations import Backward, Declarations, Forward, LevelTable
+from wevent.budgets.declarations import Backward, Declarations, Forward
 from wevent.budgets.history import History
 from wevent.budgets.later import Later, parts
+from wevent.budgets.levels import LevelTable
 from wevent.budgets.versions import Versions
 from wevent.units import UNBOUNDED, Units
 
@@ -52,6 +53,8 @@ class Now:
     @cached_property
     def room(self) -> Units:
         """The most each row may spend in this slot, in all: never below 0, and nothing without members (SPEC §2)."""
+        if self.slot < self._history.held:
+            return np.zeros(self.rows, np.int64)
         room = self._versions.room(self._history, self._spent)
         if self._forward is not None:
             room = self._spread(room, self._forward.rows, self._forward.room)
@@ -107,6 +110,8 @@ class Now:
 
     def room_after(self, wait: int) -> Units:
         """The room `wait` slots later, if nothing is spent and nobody asks for anything else; never below 0."""
+        if self.slot + wait < self._history.held:
+            return np.zeros(self.rows, np.int64)
         spent = self._versions.spent(self._history, wait)
         room = self._versions.room(self._history, spent, wait)
         if self._later is not None:
@@ -127,17 +132,21 @@ class Now:
         """Least window over live fixed versions."""
         return self._versions.least(self._versions.window, self.rows)
 
-    @property
-    def crowded(self) -> bool:
-        """Whether there are rows besides these, in a crowd."""
-        return self._crowd is not None
+    @cached_property
+    def dynamic(self) -> bool:
+        """Whether anybody has a dynamic requirement in force, in a crowd or not."""
+        return bool(self.declaring.size) or (self._crowd is not None and bool(self._crowd.sizes.any()))
 
     @cached_property
     def longest_window(self) -> int:
-        """Longest window of any live fixed version or of what anybody declares now, on either side."""
+        """Longest window of any live fixed version or of what anybody declares now, on either side.
+
+        Rows without members do not count: what nobody is bound by must not slow anybody down.
+        """
         level, table = self._declarations.now[self.declaring], self._levels
         declared = (table.forward_window[level].max(initial=1), table.backward_window[level].max(initial=1))
-        return int(max(self._versions.window.max(initial=1), *declared))
+        bound = self._versions.window[self._members[self._versions.row]]
+        return int(max(bound.max(initial=1), *declared))
 
     @cached_property
     def fixed_left(self) -> Units:

@@ -150,7 +150,7 @@ class Watched(Paced):
     def propose(self, now: Now) -> Proposal:
         """A tenth of E/w for looking, and nine tenths of an equal part of the budget."""
         self.due_now = self.due(now)
-        return Proposal(now.rate // 10, _nine_tenths(now.paced(self.interval)))
+        return Proposal(now.rate // 10, _nine_tenths(now.paced(self.interval)), interval=self.interval)
 
     def _looking(self, now: Now) -> Units | None:
         return np.where(now.rate < UNBOUNDED, now.rate // 10, 0)
@@ -164,7 +164,8 @@ class Attentive(Watched):
 
     Guarantees:
         Whether it looks depends on requirements, spends and what is public.
-        In a crowd of dynamic requirements it does not look.
+        While anybody has a dynamic requirement it does not look, and stops looking before the slot in which the first
+        one is in force: rows of a crowd get no budget for it.
     """
 
     name: ClassVar[str] = "attentive"
@@ -181,10 +182,15 @@ class Attentive(Watched):
         self.due_now = self.due(now)
         return self._part(now) if self.due_now else _nothing(now)
 
+    def plan(self, now: Now, predict: Predict) -> None:
+        """As ever, but not looking where nobody can."""
+        self.looks = self.looks and not now.dynamic
+        super().plan(now, predict)
+
     def _choose(self, now: Now, intervals: Intervals, waits: Intervals, predict: Predict) -> float:
         self.looks = False
         without, interval = super()._choose(now, intervals, waits, predict), self.interval
-        if now.crowded:
+        if now.dynamic:
             return without
         self.looks = True
         best = super()._choose(now, intervals, waits, predict)

@@ -7,8 +7,8 @@ are kept apart (`budgets.crowd`). Nothing is spent here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,17 +16,15 @@ import numpy.typing as npt
 from wevent.budgets.declarations import Declarations
 from wevent.budgets.history import History
 from wevent.budgets.now import Now
+from wevent.budgets.refusals import CROWD as CROWD
+from wevent.budgets.refusals import longest_window, refuse_infeasible, refuse_oversize
 from wevent.budgets.versions import Versions
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
-from wevent.errors import Infeasible
 from wevent.settings import Privacy
-from wevent.units import Units, show, to_epsilon
+from wevent.units import Units
 
 if TYPE_CHECKING:
     from wevent.budgets.crowd import Crowd
-
-CROWD = 2**40
-"""Rows of the crowd are numbered from here on in every call that names a row."""
 
 
 class Rows:
@@ -64,6 +62,11 @@ class Rows:
     def rows(self) -> int:
         """Rows, those without members included; rows of the crowd come last."""
         return self.history.rows + (self.crowd.rows if self.crowd else 0)
+
+    @property
+    def unused(self) -> int:
+        """Rows outside the crowd that wait for somebody."""
+        return len(self._free)
 
     @property
     def nbytes(self) -> int:
@@ -105,6 +108,7 @@ class Rows:
 
     def open_row(self, requirement: Requirement, size: int) -> int:
         """A new row without any past."""
+        refuse_oversize(self, longest_window(requirement), more=1)
         self.remember(requirement)
         row = self._new_row()
         self._ask(row, requirement)
@@ -128,7 +132,7 @@ class Rows:
                 from wevent.budgets.crowd import Crowd
 
                 self.crowd = Crowd(self.declarations.table, self.span, self.slot)
-                self.crowd.forgotten = self.history.forgotten
+                self.crowd.hold(self.history.forgotten, self.history.held)
             self._now = None
             return CROWD + self.crowd.open_rows(levels)
         reused = [self._new_row() for _ in range(min(levels.size, len(self._free)))]
@@ -151,59 +155,30 @@ class Rows:
 
     def declare_rows(self, rows: npt.NDArray[np.int64], levels: npt.NDArray[np.int64]) -> None:
         """Let rows that have a dynamic requirement in force declare another level from the next slot on."""
-        self.declarations.now[rows] = levels
+        inside = rows >= CROWD
+        if self.crowd is not None and inside.any():
+            self.crowd.declare(rows[inside] - CROWD, levels[inside])
+        self.declarations.now[rows[~inside]] = levels[~inside]
         self._now = None
 
-    def copy_row(self, source: int, size: int, until: int) -> int:
-        """A new row with the past of another up to slot `until`; what that had in force ends there."""
-        row = self._new_row()
-        self.history.copy_row(source, row, until)
-        self.versions.copy_row(source, row)
-        self.versions.end(row, until)
-        self.declarations.copy_row(source, row, until, self.slot)
-        self._last_spend[row] = self._last_spend[source] if until >= self.last_slot else 0
-        self.sizes[row] = size
-        return row
-
-    def leave_crowd(self, row: int) -> int:
-        """A row outside the crowd with the same past, declarations and size."""
-        crowd = self._in_crowd(row)
-        place = row - CROWD
-        target = self._new_row()
-        part_1, part_2 = crowd.spends(place)
-        self.history.write_row(target, part_1, part_2, int(crowd.born[place]), crowd.known)
-        self.declarations.write_row(target, crowd.levels(place), self.slot)
-        self._last_spend[target] = crowd.spent_2_at(place, self.last_slot)
-        self.sizes[target] = crowd.sizes[place]
-        crowd.free_row(place)
-        return target
+    def declare_crowd(self, levels: npt.NDArray[np.int64], choice: npt.NDArray[np.integer[Any]]) -> None:
+        """Let row k of the crowd declare `levels[choice[k]]` from the next slot on; -1 for no change."""
+        if self.crowd is not None:
+            self.crowd.declare_all(levels, choice)
+        self._now = None
 
     def change_row(self, row: int, requirement: Requirement) -> None:
         """Let another requirement be in force from the next slot on; the old ones stay alive (SPEC §2)."""
-        self.refuse_infeasible(row, requirement, self.slot - 1)
+        refuse_infeasible(self, [row], requirement, self.slot - 1)
+        refuse_oversize(self, longest_window(requirement))
         self.remember(requirement)
         self.end_row(row)
         self._ask(row, requirement)
 
-    def refuse_infeasible(self, row: int, requirement: Requirement, until: int) -> None:
-        """Raise `Infeasible`, if the settings say so, where spends up to slot `until` exceed the backward budget."""
-        if isinstance(requirement, Fixed) or self.privacy.infeasible != "reject":
-            return
-        budget, window = requirement.backward.units, requirement.backward.window
-        least = self._spent(row, window, until)
-        if least > budget:
-            raise Infeasible(
-                f"backward epsilon={show(budget)} over window={window} is not feasible in slot {self.slot}: "
-                f"epsilon={show(least)} was already spent there. Ask for at least that, or for a shorter window. "
-                "The declaration was refused.",
-                slot=self.slot,
-                least=to_epsilon(least),
-            )
-
     def end_row(self, row: int) -> None:
         """End what a row has in force; its versions stay alive until their windows close."""
         if row >= CROWD:
-            self._in_crowd(row).declare(row - CROWD, 0)
+            self.in_crowd(row).declare(row - CROWD, 0)
             return
         self.versions.end(row, self.slot - 1)
         if row < self.declarations.now.size:
@@ -213,7 +188,7 @@ class Rows:
     def free_row(self, row: int) -> None:
         """Forget a row without members whose windows have closed."""
         if row >= CROWD:
-            self._in_crowd(row).free_row(row - CROWD)
+            self.in_crowd(row).free_row(row - CROWD)
             return
         self.versions.drop_row(row)
         self.declarations.clear(row)
@@ -224,67 +199,54 @@ class Rows:
 
     def size(self, row: int) -> int:
         """How many people a row stands for."""
-        return int(self._in_crowd(row).sizes[row - CROWD] if row >= CROWD else self.sizes[row])
+        return int(self.in_crowd(row).sizes[row - CROWD] if row >= CROWD else self.sizes[row])
 
     def resize(self, row: int, size: int) -> None:
         """Set how many people a row stands for."""
         if row >= CROWD:
-            self._in_crowd(row).resize(row - CROWD, size)
+            self.in_crowd(row).resize(row - CROWD, size)
         else:
             self.sizes[row] = size
         self._now = None
 
     def remember(self, requirement: Requirement) -> None:
         """Make sure that the windows of a requirement can be looked back on from now on."""
-        if isinstance(requirement, Fixed):
-            self._span(requirement.window)
-        else:
-            self._span(max(requirement.backward.window, requirement.forward.window))
+        self._span(longest_window(requirement))
 
     def forget(self, last: int) -> None:
         """Somebody was forgotten whose last registered slot was `last`; whoever joins may be them."""
         self.history.forgotten = max(self.history.forgotten, last)
         if self.crowd is not None:
-            self.crowd.forgotten = self.history.forgotten
+            self.crowd.hold(self.history.forgotten, self.history.held)
+        self._now = None
 
-    def dominating(self, row: int, cohorts: Mapping[tuple[int, int], int]) -> int | None:
-        """The cohort, by (budget, window), that the single member of `row` may share from now on, if any."""
-        self.versions.prune(self.slot)
-        asked = self.versions.in_force(row)
-        cohort = None if asked is None else cohorts.get(asked)
-        if cohort is None or self.versions.live(row) != {asked} or self.sizes[cohort] == 0:
-            return None
-        if self.declarations.active_rows(self.slot, np.arange(self.history.rows) == row).size:
-            return None
-        return cohort if self.history.dominates(cohort, row) else None
+    def hold_back(self, until: int) -> None:
+        """Leave nobody room before slot `until`, whoever joins until then included."""
+        self.history.held = max(self.history.held, until)
+        if self.crowd is not None:
+            self.crowd.hold(self.history.forgotten, self.history.held)
+        self._now = None
 
     # --- inside --------------------------------------------------------------------------------
 
     def _join(self, mine: Units, crowd: Units) -> Units:
         return np.concatenate([mine, crowd]) if self.history.rows else crowd
 
-    def _in_crowd(self, row: int) -> Crowd:
+    def in_crowd(self, row: int) -> Crowd:
+        """The crowd, which must have this row."""
         if self.crowd is None or not CROWD <= row < CROWD + self.crowd.rows:
             raise IndexError(f"no row {row} in the crowd")
         return self.crowd
 
     def _ask(self, row: int, requirement: Requirement) -> None:
         if row >= CROWD:
-            self._in_crowd(row).declare(row - CROWD, int(self.levels([requirement])[0]))
+            self.in_crowd(row).declare(row - CROWD, int(self.levels([requirement])[0]))
         elif isinstance(requirement, Fixed):
             self.versions.begin(row, requirement.units, requirement.window, self.slot)
         else:
             self.declarations.reserve(row + 1)
             self.declarations.now[row] = self.declarations.table.add(requirement)
         self._now = None
-
-    def _spent(self, row: int, window: int, until: int) -> int:
-        """What a row spent in the last window - 1 slots up to slot `until`, as far as it is remembered."""
-        if row >= CROWD:
-            return self._in_crowd(row).spent(row - CROWD, min(window, self.span))
-        slots = np.arange(self.slot - self.span + 1, self.slot)
-        part_1, part_2 = self.history.spends(row)
-        return int((part_1 + part_2)[(slots > self.slot - window) & (slots <= until)].sum())
 
     def _new_row(self) -> int:
         if not self._free:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from wevent.budgets.ledger import Ledger
-from wevent.budgets.membership import Membership, _Away
+from wevent.budgets.membership import Membership
+from wevent.budgets.placement import Away
 from wevent.cohorts.register import Register
 from wevent.errors import CorruptState, InvalidInput
 
@@ -17,7 +18,7 @@ _NAMES = (str, int, type(None))
 
 def seating_state(members: Membership) -> dict[str, Any]:
     """Everything of a membership but its ledger; users and groups must be named by strings or whole numbers."""
-    register = members.register
+    register, placement = members.register, members.placement
     users = register.users
     whole = isinstance(users, range)
     if not whole and not all(isinstance(user, _NAMES) and not isinstance(user, bool) for user in users):
@@ -28,16 +29,17 @@ def seating_state(members: Membership) -> dict[str, Any]:
         "free": list(register._free),
         "gone": [list(pair) for pair in register._away.items()],
         "groups": [list(pair) for pair in members.groups.items()],
-        "shares": list(members._shares),
-        "cohorts": [[*asked, row] for asked, row in members._cohorts.items()],
-        "shared": sorted(members._shared),
-        "own": [list(pair) for pair in members._own.items()],
+        "shares": list(members.admission.shares),
+        "cohorts": [[*asked, row] for asked, row in placement.cohorts.items()],
+        "shared": [[*asked, row] for row, asked in placement.shared.items()],
+        "branched": [[*asked, row] for asked, row in placement.branched.items()],
+        "own": [list(pair) for pair in placement.own.items()],
         "new": [[user, *_away(past)] for user, past in members._new.items()],
-        "new_slot": members._new_slot,
+        "begun": members._begun,
         "away": [[user, *_away(past)] for user, past in members._away.items()],
         "leavers": [list(pair) for pair in members._leavers],
-        "emptied": [list(pair) for pair in members._emptied],
-        "empty_since": [list(pair) for pair in members._empty_since.items()],
+        "emptied": [list(pair) for pair in placement.emptied],
+        "empty_since": [list(pair) for pair in placement.empty_since.items()],
     }
 
 
@@ -57,27 +59,29 @@ def seating_from_state(state: dict[str, Any], ledger: Ledger, *, dynamic: bool) 
     if not isinstance(users, int):
         register._position = {user: place for place, user in enumerate(users) if user is not None}
     members = Membership(Register(), ledger, dynamic=dynamic)
-    members.register, register.changes = register, 1
+    members.register, placement = register, members.placement
     members.groups = _dict(state["groups"])
-    members._shares = (state["shares"][0], state["shares"][1])
-    members._cohorts = {(epsilon, window): row for epsilon, window, row in state["cohorts"]}
-    members._shared = set(state["shared"])
-    members._own = _dict(state["own"])
+    placement.groups = sorted(members.groups.values())
+    members.admission.shares = (state["shares"][0], state["shares"][1])
+    placement.cohorts = {(epsilon, window): row for epsilon, window, row in state["cohorts"]}
+    placement.shared = {row: (epsilon, window) for epsilon, window, row in state["shared"]}
+    placement.branched = {(epsilon, window): row for epsilon, window, row in state["branched"]}
+    placement.own = _dict(state["own"])
     members._new = {user: _back(row, last) for user, row, last in state["new"]}
-    members._new_slot = state["new_slot"]
-    members._away = {user: _Away(row, last) for user, row, last in state["away"]}
+    members._begun = state["begun"]
+    members._away = {user: Away(row, last) for user, row, last in state["away"]}
     members._leavers = deque((last, user) for last, user in state["leavers"])
-    members._emptied = deque((slot, row) for slot, row in state["emptied"])
-    members._empty_since = _dict(state["empty_since"])
+    placement.emptied = deque((slot, row) for slot, row in state["emptied"])
+    placement.empty_since = _dict(state["empty_since"])
     return members
 
 
-def _away(past: _Away | None) -> tuple[int | None, int | None]:
+def _away(past: Away | None) -> tuple[int | None, int | None]:
     return (None, None) if past is None else (past.row, past.last)
 
 
-def _back(row: int | None, last: int | None) -> _Away | None:
-    return None if row is None or last is None else _Away(row, last)
+def _back(row: int | None, last: int | None) -> Away | None:
+    return None if row is None or last is None else Away(row, last)
 
 
 def _dict(pairs: list[list[Any]]) -> dict[Any, Any]:

@@ -36,10 +36,12 @@ class Versions:
         """Bytes held."""
         return self._table.nbytes + self.share.nbytes + self.half.nbytes
 
-    def begin(self, rows: npt.ArrayLike, epsilon: npt.ArrayLike, window: npt.ArrayLike, slot: int) -> None:
-        """Put versions into force from `slot` on."""
+    def begin(
+        self, rows: npt.ArrayLike, epsilon: npt.ArrayLike, window: npt.ArrayLike, slot: int, end: int = IN_FORCE
+    ) -> None:
+        """Put versions into force from `slot` on, up to slot `end`."""
         given = np.broadcast_arrays(
-            *(np.atleast_1d(np.asarray(x, np.int64)) for x in (rows, epsilon, window, slot, IN_FORCE))
+            *(np.atleast_1d(np.asarray(x, np.int64)) for x in (rows, epsilon, window, slot, end))
         )
         self._table = np.concatenate([self._table, np.stack(given)], axis=1)
         self._derive()

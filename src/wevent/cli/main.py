@@ -3,8 +3,9 @@
     wevent run            a day of a simulated city, in memory
     wevent demo           the whole way on the same city: events, store, plot, audit
     wevent init           write a commented wevent.toml
+    wevent check          what `publish` would accept and release; nothing is released
     wevent publish        turn events into kept releases
-    wevent requirements   who asks for what since when: set, list, import
+    wevent requirements   who requires what since when: set, import, list, show
     wevent releases       what was released: table, CSV, NDJSON, Parquet
     wevent plot           released counts, decisions and spends as PNG or HTML
     wevent smooth         a better history from releases that are already public
@@ -13,7 +14,8 @@
     wevent audit          prove from the store that every promise was kept
 
 Exit codes: 0, all is well and every promise was kept; 1, a promise was broken; 2, the command line or a file makes no
-sense; 3, the store cannot do what it should; 130, stopped.
+sense, or output cannot be written; 3, the store cannot do what it should; 70, an error of this program; 130,
+stopped (by SIGTERM: 0).
 """
 
 from __future__ import annotations
@@ -22,16 +24,18 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import get_args
+from typing import NoReturn, get_args
 
 from wevent import RECIPES, __version__
+from wevent.cli import ending
 from wevent.cli.asking import add_asking
+from wevent.cli.auditing import add_auditing
 from wevent.cli.numbers import whole
 from wevent.cli.publishing import add_publishing
 from wevent.cli.reading import add_reading
 from wevent.cli.smooth import add_smooth
 from wevent.cli.study import add_study
-from wevent.errors import StoreError, WeventError
+from wevent.events.names import show_name
 from wevent.settings import Rest
 
 MOST_PEOPLE, LEAST_PEOPLE = 20_000, 20
@@ -39,7 +43,7 @@ MOST_SLOTS = 1_000
 MOST_PACE = 60.0
 
 
-GROUPS = (add_publishing, add_asking, add_reading, add_smooth, add_study)
+GROUPS = (add_publishing, add_asking, add_reading, add_smooth, add_study, add_auditing)
 """Each adds its commands to the parser and names, by `set_defaults(command=…)`, the function that runs them."""
 
 
@@ -48,22 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Guarantees:
         Arguments out of range end with exit code 2 and a message that names the limit.
+        1 is returned for a broken promise and for nothing else.
     """
     given = _parser().parse_args(arguments)
-    try:
-        code: int = given.command(given)
-    except WeventError as error:
-        sys.stderr.write(f"wevent: {error}\n")
-        return 3 if isinstance(error, StoreError) else 2
-    except ModuleNotFoundError as error:
-        sys.stderr.write(f"wevent: this command needs {error.name}, which is not installed; install '.[all]'\n")
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # the reader has seen enough, as in `wevent run | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return code
+    return ending.run(lambda: int(given.command(given)))
+
+
+class _Parser(argparse.ArgumentParser):
+    """Shows words of the command line as they are, and not as they would steer a terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(show_name(message))
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -77,7 +76,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="wevent",
         description="Private counts from endless event streams; each person chooses a budget and a window.",
     )

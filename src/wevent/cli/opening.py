@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from wevent.config.model import Config
     from wevent.store.database import Database
     from wevent.store.session import Session
+    from wevent.store.witness import Witness
 
 CONFIG = Path("wevent.toml")
 
@@ -28,21 +29,42 @@ def read(given: argparse.Namespace) -> Config:
     return config
 
 
-def open_store(config: Config, *, create: bool = False) -> Database:
-    """The store of a configuration."""
-    from wevent.store.database import open_database
+def open_store(config: Config, *, create: bool = False, read_only: bool = False, shown: int | None = None) -> Database:
+    """The store of a configuration; commands that only look at it open it for reading.
 
-    return open_database(config.store.url, create=create)
+    Guarantees:
+        Where a witness knows of slots that were shown, no new file takes the place of one that is gone, unless the
+        operator says what was shown.
+    """
+    from wevent.store.database import open_database, to_url
+    from wevent.store.reconciling import check_founding
+
+    url = to_url(config.store.url)
+    if create and url.get_backend_name() == "sqlite" and _nothing_at(Path(url.database or "")):
+        check_founding(config.stream.name, witness_of(config).read(), shown)
+    return open_database(config.store.url, create=create, read_only=read_only)
 
 
-def open_session(config: Config, database: Database, shown: int | None = None) -> Session:
-    """The stream of a configuration, for this process alone."""
+def witness_of(config: Config) -> Witness:
+    """The witness of a configuration's stream: named by stream and place of the store, unless the file says where."""
     from wevent.config.read import witness_path
-    from wevent.store.session import Session
-    from wevent.store.witness import Witness
+    from wevent.store.database import to_url
+    from wevent.store.witness import Witness, place_of, witness_name
 
-    witness = Witness(witness_path(config, database.identity()))
-    return Session(database, config, witness, now, shown=shown)
+    return Witness(witness_path(config, witness_name(config.stream.name, place_of(to_url(config.store.url)))))
+
+
+def open_session(
+    config: Config, database: Database, shown: int | None = None, *, requirements_lost: bool = False
+) -> Session:
+    """The stream of a configuration, for this process alone."""
+    from wevent.store.session import Session
+
+    return Session(database, config, witness_of(config), now, shown=shown, requirements_lost=requirements_lost)
+
+
+def _nothing_at(path: Path) -> bool:
+    return not path.exists() or path.stat().st_size == 0
 
 
 def now() -> int:

@@ -17,8 +17,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from wevent.cli.ending import naming
 from wevent.cli.opening import CONFIG, open_store
 from wevent.errors import InvalidInput
+from wevent.events.names import show_name
 from wevent.releases.release import Release
 from wevent.releases.smoothing import Published, Smoothed, smooth
 
@@ -53,9 +55,9 @@ def _run(given: argparse.Namespace) -> int:
         publications, last, cells = _read_file(given.releases)
     smoothed = smooth(publications, last)
     if given.output is None:
-        write(sys.stdout, smoothed, cells)
+        write(sys.stdout, smoothed, list(map(show_name, cells)) if sys.stdout.isatty() else cells)
         return 0
-    with given.output.open("w", encoding="utf-8", newline="") as out:
+    with naming(given.output), given.output.open("w", encoding="utf-8", newline="") as out:
         write(out, smoothed, cells)
     return 0
 
@@ -67,13 +69,13 @@ def read_store(path: Path) -> tuple[list[Published], int, list[str]]:
     from wevent.store.streams import find_stream
 
     config = read_config(path)
-    database = open_store(config)
-    stream, _ = find_stream(database, config.stream.name)
     cells, publications, last = list(config.cells.declared().names), [], 0
-    for release in public_releases(database, stream.id, len(cells), 1, 2**62):
-        last = release.slot
-        if release.raw is not None and release.raw_standard_error is not None:
-            publications.append(Published(last, release.raw.astype(np.float64), release.raw_standard_error))
+    with open_store(config, read_only=True) as database:
+        stream, _ = find_stream(database, config.stream.name)
+        for release in public_releases(database, stream.id, len(cells), 1, 2**62):
+            last = release.slot
+            if release.raw is not None and release.raw_standard_error is not None:
+                publications.append(Published(last, release.raw.astype(np.float64), release.raw_standard_error))
     return publications, last, cells
 
 
@@ -83,6 +85,8 @@ def _read_file(path: Path) -> tuple[list[Published], int, list[str]]:
             return read(lines)
     except OSError as error:
         raise InvalidInput(f"the releases cannot be read: {error.strerror}; give the path of a CSV") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise InvalidInput(f"{path}: not a CSV file in UTF-8; give one that `wevent releases` wrote") from None
 
 
 def read(lines: Iterable[str]) -> tuple[list[Published], int, list[str]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from wevent.cli.numbers import positive, whole
 from wevent.errors import InvalidSetting
+from wevent.events.names import show_name
 
 _NEEDED = ("duckdb", "matplotlib", "rich")
 
@@ -129,7 +130,8 @@ def _run(given: argparse.Namespace) -> int:
         path = Path("experiments") / f"{path}.toml"
     experiment = load(path)
     if experiment.runs is not None:
-        print(f"{experiment.name} shows the runs of {experiment.runs}, which are run now", file=sys.stderr)
+        told = f"{experiment.name} shows the runs of {experiment.runs}, which are run now"
+        print(show_name(told), file=sys.stderr)
         experiment = load(path.with_name(f"{experiment.runs}.toml"))
     if given.rounds is not None:
         experiment = replace(experiment, rounds=given.rounds)
@@ -141,9 +143,9 @@ def _run(given: argparse.Namespace) -> int:
         target.unlink(missing_ok=True)
     run = Run(experiment, target, Settings(given.folder, given.jobs or 0, tuple(given.plugins)))
     for name, missing in run.missing.items():
-        print(f"left out: {name}. {missing}", file=sys.stderr)
+        print(show_name(f"left out: {name}. {missing}"), file=sys.stderr)
     follow(run)
-    print(f"{target}: {run.all} cells of {experiment.name}, {experiment.protocol} protocol")
+    print(show_name(f"{target}: {run.all} cells of {experiment.name}, {experiment.protocol} protocol"))
     return 0
 
 
@@ -207,5 +209,5 @@ def _list(given: argparse.Namespace) -> int:
         "experiments": sorted(path.stem for path in Path("experiments").glob("*.toml")),
     }
     for what, known in names.items():
-        print(f"{what:12} {', '.join(known) or 'none here'}")
+        print(f"{what:12} {show_name(', '.join(known)) or 'none here'}")
     return 0

@@ -40,7 +40,7 @@ def write_city(folder: Path, people: int, slots: int, seed: int) -> None:
     wishes = Wishes(people, slots, seed, dynamic=False)
     with (folder / "requirements.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("user", "budget", "window"))
+        writer.writerow(("user", "epsilon", "window"))
         budgets = {value: name for name, value in LEVELS.budgets.items()}
         windows = {value: name for name, value in LEVELS.windows.items()}
         for wish in wishes.at(1):

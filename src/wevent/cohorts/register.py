@@ -44,7 +44,7 @@ class Register:
         self._rows = np.empty(0, np.int64)
         self._free: list[int] = []
         self._away: dict[Hashable, int] = {}
-        self.changes = 0
+        self.changes = object()  # another one after every change, so that no two registers are taken for one
         self.table: list[Requirement] = []
         self.asks = np.empty(0, np.int64)
         self.sizes = np.empty(0, np.int64)
@@ -169,7 +169,7 @@ class Register:
                     "the list of users names somebody twice, or is not as long as their requirements"
                 )
         self._rows = rows
-        self.changes += 1
+        self.changes = object()
 
     def copy(self) -> Register:
         """An independent register of the same people."""
@@ -184,7 +184,7 @@ class Register:
     def place_all(self, place: npt.NDArray[np.int64]) -> None:
         """Renumber all rows: `place` holds the new number of each (axes: row)."""
         self._rows = place[self._rows] if self._rows.size else self._rows
-        self.changes += 1
+        self.changes = object()
 
     def add(self, user: Hashable, row: int) -> int:
         """Register one more user (or one who comes back) and return the position."""
@@ -203,20 +203,20 @@ class Register:
         self._index()[user] = place
         self._away.pop(user, None)
         self._rows[place] = row
-        self.changes += 1
+        self.changes = object()
         return place
 
     def move(self, user: Hashable, row: int) -> None:
         """Put a registered user into another row."""
         self._rows[self.position(user)] = row
-        self.changes += 1
+        self.changes = object()
 
     def remove(self, user: Hashable) -> None:
         """End a registration; the position stays reserved until `forget`."""
         place = self.position(user)
         self._rows[place] = NOBODY
         self._away[user] = place
-        self.changes += 1
+        self.changes = object()
 
     def forget(self, user: Hashable) -> None:
         """Give the position of somebody who left free for somebody else."""
@@ -241,23 +241,31 @@ class Register:
         else:
             index = self._index()
             found = np.fromiter((index.get(user, -1) for user in users), np.int64)
-        if found.size and ((found < 0).any() or (self._rows[found] == NOBODY).any()):
+        if found.size and (found < 0).any():
             raise UnknownUser(
                 f"slot {slot} has somebody who is not registered; let them join before the slot, or count them "
                 "into a declared group (Register.unknown lists them). Nothing was spent.",
                 slot=slot,
             )
+        if found.size and (self._rows[found] == NOBODY).any():
+            raise UnknownUser(
+                f"slot {slot} has somebody who has left; leave them out, or let them join again before the slot. They "
+                "must not be counted into a group while their windows are alive. Nothing was spent.",
+                slot=slot,
+            )
         return found
 
     def unknown(self, users: Iterable[Hashable]) -> list[Hashable]:
-        """Those of `users` who are not registered; for the operator's eyes."""
-        return [user for user in users if user not in self]
+        """Those of `users` who are not registered and may be counted into a declared group; for the operator's eyes.
+
+        Whoever left is left out until their windows have closed: a group's row knows nothing of what they spent.
+        """
+        return [user for user in users if self._find(user) is None]
 
     def _find(self, user: Hashable) -> int | None:
-        if isinstance(self._users, range):
-            whole = isinstance(user, int | np.integer) and not isinstance(user, bool)
-            return int(user) if whole and 0 <= int(user) < len(self._users) else None  # type: ignore[call-overload]
-        return self._index().get(user)
+        if isinstance(self._users, range) and isinstance(user, int | np.integer):
+            return int(user) if 0 <= int(user) < len(self._users) else None
+        return self._index().get(user)  # names that are equal, as 1 and 1.0 are, are one person
 
     def _listed(self) -> list[Any]:
         if isinstance(self._users, range):

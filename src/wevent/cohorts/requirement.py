@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
 from wevent.errors import InvalidRequirement
 from wevent.settings import Limits
-from wevent.units import MAX_EPSILON, show, to_epsilon, to_units, to_window
+from wevent.units import MAX_EPSILON, NANO, show, to_epsilon, to_units, to_window
 
 Number = float | int | str | Decimal
 
@@ -115,18 +117,58 @@ class Levels:
 
 
 def check_limits(requirement: Requirement, limits: Limits) -> None:
-    """Raise `InvalidRequirement` if a requirement asks for more than the operator allows."""
-    side = requirement if isinstance(requirement, Fixed) else requirement.forward
-    longest = side.window if isinstance(requirement, Fixed) else max(side.window, requirement.backward.window)
-    if side.units > to_units(limits.epsilon):
+    """Raise `InvalidRequirement` if a requirement is outside of what the operator allows.
+
+    Guarantees:
+        Both sides of a dynamic requirement must keep to `window` and `least_share`; `epsilon` bounds the forward one.
+        A refusal names the limit and, for `least_share`, the least epsilon for that window.
+    """
+    sides = (requirement,) if isinstance(requirement, Fixed) else (requirement.forward, requirement.backward)
+    if sides[0].units > to_units(limits.epsilon):
         raise InvalidRequirement(
-            f"epsilon={show(side.units)} is above the operator's limit of {limits.epsilon}; ask for less",
+            f"epsilon={show(sides[0].units)} is above the operator's limit of {limits.epsilon}; ask for less",
             limit=limits.epsilon,
         )
+    longest = max(side.window for side in sides)
     if longest > limits.window:
         raise InvalidRequirement(
             f"window={longest} is above the operator's limit of {limits.window} slots; ask for a shorter one",
             limit=limits.window,
+        )
+    for side in sides:
+        least = math.ceil(Fraction(repr(float(limits.least_share))) * NANO * side.window)
+        if side.units < least:
+            raise InvalidRequirement(
+                f"epsilon={show(side.units)} over window={side.window} is below the operator's limit least_share="
+                f"{limits.least_share} of epsilon per slot; require at least epsilon={show(least)} over this window, "
+                "or a shorter window",
+                limit=limits.least_share,
+                least=to_epsilon(least),
+            )
+
+
+def with_share(requirement: Requirement, shares: tuple[int, int]) -> tuple[int, int]:
+    """Least and greatest share of a stream with one requirement more; a dynamic one counts by its stricter side."""
+    sides = (requirement,) if isinstance(requirement, Fixed) else (requirement.forward, requirement.backward)
+    share = min(side.share for side in sides)
+    return min(shares[0], share), max(shares[1], share)
+
+
+def check_share_ratio(requirement: Requirement, shares: tuple[int, int], limits: Limits) -> None:
+    """Raise `InvalidRequirement` if shares would differ by more than the operator's `share_ratio`.
+
+    Args:
+        requirement: the new one.
+        shares: least and greatest share of all others.
+        limits: the operator's.
+    """
+    least, greatest = with_share(requirement, shares)
+    if greatest > limits.share_ratio * least:
+        way = "more" if least < shares[0] else "less"
+        raise InvalidRequirement(
+            f"the shares epsilon/window required in this stream may differ by a factor of at most {limits.share_ratio}"
+            f", the operator's limit share_ratio; require {way} over the same window",
+            limit=limits.share_ratio,
         )
 
 

@@ -1,6 +1,6 @@
 """What people ask for, in words: a file or words of a command come in, checked requirements go out.
 
-A budget or a window is a number or the name of a level. No error names a user: files are told by their lines.
+An epsilon or a window is a number or the name of a level. No error names a user: files are told by their lines.
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ from pathlib import Path
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Over, Requirement, check_limits
 from wevent.config.model import Config
+from wevent.config.people import LEAVE
 from wevent.errors import InvalidRequirement, Unreadable, WeventError, WrongKind
-from wevent.events.formats import LONGEST_NAME
+from wevent.events.names import to_name
 from wevent.recipes import RECIPES
-from wevent.settings import Limits
 from wevent.units import MAX_WINDOW
 
-LEAVE = "leave"
-"""The budget of somebody who leaves."""
-
-COLUMNS = ("user", "budget", "window")
-BACKWARD = ("backward_budget", "backward_window")
+COLUMNS = ("user", "epsilon", "window")
+BACKWARD = ("backward_epsilon", "backward_window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +29,56 @@ class Asking:
 
     user: str = field(repr=False)
     requirement: Requirement | None
+    line: int
 
 
 def to_requirement(
-    config: Config, budget: str, window: str, backward_budget: str = "", backward_window: str = ""
+    config: Config, epsilon: str, window: str, backward_epsilon: str = "", backward_window: str = ""
 ) -> Requirement | None:
     """The requirement of some words, within the operator's limits.
 
     Guarantees:
         Words that are neither numbers nor names of levels, or ask for more than the limits, raise `InvalidRequirement`.
+        Leaving goes with no other words.
         Where the mechanism is dynamic and a backward side is given, the result is dynamic; otherwise it is fixed.
     """
-    if budget == LEAVE:
+    if epsilon == LEAVE:
+        if window or backward_epsilon or backward_window:
+            raise InvalidRequirement("whoever leaves requires nothing; leave epsilon and window out")
         return None
-    if bool(backward_budget) != bool(backward_window):
-        raise InvalidRequirement("a backward side needs both a budget and a window")
-    asked: Requirement = Fixed(_budget(config, budget), _window(config, window))
-    if backward_budget:
-        if not serves_dynamic(config):
-            raise WrongKind(
-                f"{config.privacy.mechanism} serves fixed requirements only; leave the backward side out, "
-                "or use auto, dpbd or dpba"
-            )
-        back = Over(_budget(config, backward_budget), _window(config, backward_window))
-        asked = Dynamic(Over(_budget(config, budget), _window(config, window)), back)
-    limits = config.privacy.limits
-    check_limits(asked, Limits(limits.epsilon, limits.window, limits.share_ratio))
-    longest = asked.window if isinstance(asked, Fixed) else max(asked.forward.window, asked.backward.window)
+    if not epsilon or not window:
+        raise InvalidRequirement("a requirement needs an epsilon and a window")
+    if bool(backward_epsilon) != bool(backward_window):
+        raise InvalidRequirement("a backward side needs both an epsilon and a window")
+    required: Requirement = Fixed(_epsilon(config, epsilon), _window(config, window))
+    if backward_epsilon:
+        back = Over(_epsilon(config, backward_epsilon), _window(config, backward_window))
+        required = Dynamic(Over(_epsilon(config, epsilon), _window(config, window)), back)
+    check_requirement(config, required)
+    return required
+
+
+def check_requirement(config: Config, requirement: Requirement) -> None:
+    """Raise `InvalidRequirement` for what the stream cannot serve or the operator's limits do not allow."""
+    if isinstance(requirement, Dynamic) and not serves_dynamic(config):
+        raise WrongKind(
+            f"{config.privacy.mechanism} serves fixed requirements only; leave the backward side out, "
+            "or use auto, dpbd or dpba"
+        )
+    check_limits(requirement, config.limits)
+    sides = (requirement,) if isinstance(requirement, Fixed) else (requirement.forward, requirement.backward)
+    longest = max(side.window for side in sides)
     if longest + config.people.carry - 1 > MAX_WINDOW:
         raise InvalidRequirement(f"window={longest} with people carried for {config.people.carry} slots is too long")
-    return asked
 
 
 def read_requirements(path: Path, config: Config) -> Iterator[Asking]:
-    """Read a CSV file with the columns user, budget, window and, for dynamic requirements, the backward side."""
+    """Read a CSV file with the columns user, epsilon, window and, for dynamic requirements, the backward side.
+
+    Guarantees:
+        Names are those of events, letter for letter (`events.names`); nothing is stripped.
+        A name that stands in two lines raises `Unreadable`, which names both.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield from _rows(csv.DictReader(file, strict=True), path, config)
@@ -77,11 +90,15 @@ def read_requirements(path: Path, config: Config) -> Iterator[Asking]:
 
 def _rows(reader: csv.DictReader[str], path: Path, config: Config) -> Iterator[Asking]:
     line = 1
+    lines: dict[str, int] = {}
     try:
         _check_header(reader.fieldnames or (), path)
         for row in reader:
             line = reader.line_num
-            yield _asking(row, config)
+            asking = _asking(row, config, line)
+            if lines.setdefault(asking.user, line) != line:
+                raise InvalidRequirement(f"the same user as in line {lines[asking.user]}; keep one of the two")
+            yield asking
     except csv.Error:
         raise Unreadable(f"{path}, line {line + 1}: broken quotes", file=str(path), line=line + 1) from None
     except Unreadable:
@@ -92,21 +109,19 @@ def _rows(reader: csv.DictReader[str], path: Path, config: Config) -> Iterator[A
 
 def _check_header(names: Sequence[str], path: Path) -> None:
     if not set(COLUMNS) <= set(names) or not set(names) <= {*COLUMNS, *BACKWARD}:
+        old = "; `budget` is called `epsilon`" if {"budget", "backward_budget"} & set(names) else ""
         raise Unreadable(
-            f"{path}, line 1: the columns must be {', '.join(COLUMNS)} and, where wanted, {', '.join(BACKWARD)}",
+            f"{path}, line 1: the columns must be {', '.join(COLUMNS)} and, where wanted, {', '.join(BACKWARD)}{old}",
             file=str(path),
             line=1,
         )
 
 
-def _asking(row: dict[str, str], config: Config) -> Asking:
+def _asking(row: dict[str, str], config: Config, line: int) -> Asking:
     if None in row or None in row.values():
         raise InvalidRequirement("another number of fields than in the header")
-    user, budget, window = (row[name].strip() for name in COLUMNS)
-    back = [(row.get(name) or "").strip() for name in BACKWARD]
-    if not 0 < len(user) <= LONGEST_NAME or "\0" in user:
-        raise InvalidRequirement(f"a user's name has from 1 to {LONGEST_NAME} characters, and no NUL")
-    return Asking(user, to_requirement(config, budget, window, *back))
+    words = [(row.get(name) or "").strip() for name in (*COLUMNS[1:], *BACKWARD)]
+    return Asking(to_name(row["user"]), to_requirement(config, *words), line)
 
 
 def serves_dynamic(config: Config) -> bool:
@@ -115,12 +130,14 @@ def serves_dynamic(config: Config) -> bool:
     return publisher.mechanism.schedule.dynamic is not None
 
 
-def _budget(config: Config, word: str) -> str:
+def _epsilon(config: Config, word: str) -> str:
     known = config.levels.budgets
     if word in known:
         return str(known[word])
     if not word or not (word[0].isdigit() or word[0] in ".+-"):
-        raise InvalidRequirement(f"no budget level of that name; known are {', '.join(known) or 'none'}, or a number")
+        raise InvalidRequirement(
+            f"no level of epsilon has that name; known are {', '.join(known) or 'none'}, or a number"
+        )
     return word
 
 

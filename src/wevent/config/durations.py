@@ -1,4 +1,4 @@
-"""Lengths of time in words: `15 min` comes in, whole microseconds go out."""
+"""Reads and shows lengths of time, such as `15 min`."""
 
 from __future__ import annotations
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from wevent.cohorts.requirement import Levels
-from wevent.config.durations import show_duration, to_microseconds
-from wevent.events.bounding import OneCell
+from wevent.cohorts.requirement import Levels, check_limits
+from wevent.config.durations import UNITS, show_duration, to_microseconds
+from wevent.config.people import Group, LevelsPart, LimitsPart, Part, PeoplePart, resolve_group
 from wevent.events.cells import Box, Cells, GridCells, NamedCells
-from wevent.events.formats import Columns, TimeUnit
+from wevent.events.formats import Columns, TimeUnit, Unterminated
 from wevent.events.timeline import Timeline, show_instant, to_instant
 from wevent.recipes import ESTIMATORS, RECIPES
 from wevent.settings import Limits, Neighbours, Privacy, Rest, WhenInfeasible
-from wevent.units import MAX_EPSILON, MAX_WINDOW, show, to_units
+from wevent.units import MAX_WINDOW, show, to_units
 
 
 def _instant(given: Any) -> Any:
@@ -24,11 +25,15 @@ def _instant(given: Any) -> Any:
         return to_instant((given if given.tzinfo else given.replace(tzinfo=UTC)).isoformat())
     if isinstance(given, date):
         return to_instant(given.isoformat())
-    return to_instant(given) if isinstance(given, str) else given
+    if not isinstance(given, str):
+        raise ValueError("a time is ISO 8601, such as 2024-05-01T00:00:00Z; a number does not say what it counts")  # noqa: TRY004
+    return to_instant(given)
 
 
 def _microseconds(given: Any) -> Any:
-    return to_microseconds(given) if isinstance(given, str) else given
+    if not isinstance(given, str):
+        raise ValueError(f"a length of time needs a unit: a number and one of {', '.join(UNITS)}, as in '15 min'")  # noqa: TRY004
+    return to_microseconds(given)
 
 
 def _known(name: str) -> str:
@@ -48,17 +53,13 @@ Duration = Annotated[int, BeforeValidator(_microseconds), Field(ge=0)]
 Words = Annotated[str, Field(min_length=1, max_length=512, pattern=r"^[^\x00]*$")]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class StreamPart(_Part):
+class StreamPart(Part):
     """`[stream]`: the name under which the stream is kept in the store."""
 
     name: Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[\w .-]+$")]
 
 
-class SlotsPart(_Part):
+class SlotsPart(Part):
     """`[slots]`: how time is cut, and who closes a slot."""
 
     width: Duration
@@ -67,6 +68,13 @@ class SlotsPart(_Part):
     closing: Literal["files", "arrival", "operator"] = "files"
     lateness: Duration = 0
     ahead: Duration = 0
+    clock_jump: Duration | None = None
+
+    @property
+    def jump_limit(self) -> int:
+        """By how many microseconds the clock may jump: a slot if not said otherwise, at least 1 s, at most 1 min."""
+        usual = max(1_000_000, min(self.width, 60_000_000))
+        return usual if self.clock_jump is None else self.clock_jump
 
     @property
     def timeline(self) -> Timeline:
@@ -74,7 +82,7 @@ class SlotsPart(_Part):
         return Timeline(self.origin, self.width, self.first)
 
 
-class GridPart(_Part):
+class GridPart(Part):
     """`[cells.grid]`: a box of longitude and latitude, cut into columns and rows."""
 
     west: float
@@ -85,7 +93,20 @@ class GridPart(_Part):
     rows: Annotated[int, Field(ge=1, le=100_000)]
 
 
-class CellsPart(_Part):
+def _names_of(file: Path) -> list[str]:
+    """One name a line, exactly as it stands there; empty lines are none."""
+    try:
+        lines = file.read_bytes().decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise ValueError("the file of cells is not text in UTF-8") from None
+    names = [line.removesuffix("\r") for line in lines]
+    for number, name in enumerate(names, start=1):
+        if name != name.strip(" \t"):
+            raise ValueError(f"line {number} of the file of cells begins or ends with a space; names are exact")
+    return [name for name in names if name]
+
+
+class CellsPart(Part):
     """`[cells]`: a list of names, a file with one name a line, or a grid; and a cell for the rest, if wanted."""
 
     names: tuple[Words, ...] | None = None
@@ -115,43 +136,11 @@ class CellsPart(_Part):
             grid = self.grid
             return GridCells(Box(grid.west, grid.south, grid.east, grid.north), grid.columns, grid.rows, self.other)
         if self.file is not None:
-            lines = self.file.read_text("utf-8").splitlines()
-            return NamedCells([line.strip() for line in lines if line.strip()], self.other)
+            return NamedCells(_names_of(self.file), self.other)
         return NamedCells(list(self.names or ()), self.other)
 
 
-class GroupPart(_Part):
-    """`[people.group]`: one row for everybody who is not listed, of declared size and requirement."""
-
-    size: Annotated[int, Field(ge=1, le=2**53)]
-    epsilon: float | int | str
-    window: int | str
-
-
-class PeoplePart(_Part):
-    """`[people]`: which of a person's cells counts, for how long, and what becomes of unlisted people."""
-
-    one_cell: OneCell = "first"
-    presence: Literal["seen", "carry"] = "seen"
-    carry: Annotated[int, Field(ge=1, le=MAX_WINDOW)] = 1
-    group: GroupPart | None = None
-
-    @model_validator(mode="after")
-    def _carried(self) -> PeoplePart:
-        if self.presence == "seen" and self.carry != 1:
-            raise ValueError("carry needs presence = 'carry'")
-        return self
-
-
-class LimitsPart(_Part):
-    """`[privacy.limits]`: what people may ask for."""
-
-    epsilon: float | int = MAX_EPSILON
-    window: int = MAX_WINDOW
-    share_ratio: float = float("inf")
-
-
-class PrivacyPart(_Part):
+class PrivacyPart(Part):
     """`[privacy]`: the mechanism and what it promises."""
 
     mechanism: Annotated[str, AfterValidator(_known)] = "auto"
@@ -176,21 +165,14 @@ class PrivacyPart(_Part):
         return {"estimator": self.estimator or "unbiased"} if self.mechanism == "auto" else {}
 
 
-class LevelsPart(_Part):
-    """`[levels.budgets]` and `[levels.windows]`: names that people may pick from."""
-
-    budgets: dict[str, float | int | str] = {}
-    windows: dict[str, int] = {}
-
-
-class StorePart(_Part):
+class StorePart(Part):
     """`[store]`: where things are kept, and the witness outside of it."""
 
     url: str = "wevent.db"
     witness: str | None = None
 
 
-class SourcesPart(_Part):
+class SourcesPart(Part):
     """`[sources]`: the columns of files of events."""
 
     user: Words = "user"
@@ -200,10 +182,11 @@ class SourcesPart(_Part):
     latitude: Words = "latitude"
     time_unit: TimeUnit = "iso"
     delimiter: str = ","
+    unterminated: Unterminated = "refuse"
     memory: Annotated[str, Field(pattern=r"^\d{1,6} ?[MG]B$")] = "1GB"
 
 
-class Config(_Part):
+class Config(Part):
     """Everything of `wevent.toml`."""
 
     stream: StreamPart
@@ -222,7 +205,7 @@ class Config(_Part):
         domain = len(self.cells.declared().names)
         if self.slots.timeline.width * domain >= 2**62:
             raise ValueError("slots this wide with this many cells do not fit into whole numbers; take fewer of either")
-        _ = self.protection, self.columns
+        _ = self.protection, self.columns, self.group
         return self
 
     @property
@@ -230,18 +213,36 @@ class Config(_Part):
         """The columns of files of events."""
         sources = self.sources
         place = (sources.place,) if self.cells.grid is None else (sources.longitude, sources.latitude)
-        return Columns(sources.user, sources.time, place, sources.time_unit, sources.delimiter)
+        return Columns(sources.user, sources.time, place, sources.time_unit, sources.delimiter, sources.unterminated)
+
+    @property
+    def limits(self) -> Limits:
+        """What people may require, in the words that they use."""
+        return Limits(**self.privacy.limits.model_dump())
+
+    @property
+    def group(self) -> Group | None:
+        """The row of unlisted people; a level added later does not change what it requires."""
+        group = resolve_group(self.people, self.levels)
+        if group is not None:
+            check_limits(group.requirement, self.limits)
+        return group
 
     @property
     def protection(self) -> Privacy:
-        """The privacy settings of the core; windows are widened where people are carried."""
-        limits = self.privacy.limits
-        widest = min(MAX_WINDOW, limits.window + self.people.carry - 1)
+        """The privacy settings of the core; windows are widened where people are carried.
+
+        A window widened by carrying has a smaller share than the one that a person required and was granted; the core's
+        least share is lowered by the most that this can be.
+        """
+        limits, carry = self.limits, self.people.carry
+        least = limits.least_share if carry == 1 else limits.least_share / carry * (1 - 1e-12)
+        widest = min(MAX_WINDOW, limits.window + carry - 1)
         return Privacy(
             neighbours=self.privacy.neighbours,
             infeasible=self.privacy.infeasible,
             rest=self.privacy.rest,
-            limits=Limits(limits.epsilon, widest, limits.share_ratio),
+            limits=replace(limits, window=widest, least_share=least),
         )
 
     @property
@@ -256,7 +257,11 @@ class Config(_Part):
         place: Any = list(cells.names)
         if self.cells.grid is not None:
             place = {**self.cells.grid.model_dump(), "other": self.cells.other}
-        group = None if people.group is None else people.group.model_dump()
+        group = None
+        if self.group is not None:
+            asked = self.group.requirement
+            group = {"size": self.group.size, "epsilon_units": asked.units, "window": asked.window}
+        limits = {name: repr(value) for name, value in privacy.limits.model_dump().items() if name != "history_cells"}
         levels = {name: show(to_units(value)) for name, value in self.levels.budgets.items()}
         return {
             "slots.width": show_duration(slots.width),
@@ -271,13 +276,14 @@ class Config(_Part):
             "people.presence": people.presence,
             "people.carry": people.carry,
             "people.group": group,
+            "people.shared": people.shared,
             "privacy.mechanism": privacy.mechanism,
             **{f"privacy.{name}": word for name, word in privacy.choices.items()},
             "privacy.neighbours": privacy.neighbours,
             "privacy.infeasible": privacy.infeasible,
             "privacy.rest": privacy.rest,
             "privacy.horizon": privacy.horizon,
-            "privacy.limits": {name: repr(value) for name, value in privacy.limits.model_dump().items()},
+            "privacy.limits": limits,
             "levels.budgets": levels,
             "levels.windows": dict(self.levels.windows),
         }

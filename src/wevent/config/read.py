@@ -1,16 +1,21 @@
-"""Reading and writing `wevent.toml`: a path comes in, a configuration or a commented example goes out."""
+"""Reads `wevent.toml` into a checked configuration, and writes a commented example."""
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from wevent.config.model import Config
 from wevent.errors import InvalidSetting, Unreadable, WeventError
+from wevent.events.names import show_name
 
 
 def read_config(path: Path) -> Config:
@@ -24,8 +29,12 @@ def read_config(path: Path) -> Config:
         tree = tomllib.loads(text)
     except OSError as error:
         raise Unreadable(f"{path}: cannot be read ({error.strerror}); `wevent init` writes one") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise Unreadable(f"{path}: not text in UTF-8; convert it first", file=str(path)) from None
+    except tomllib.TOMLDecodeError as error:
         raise Unreadable(f"{path}: not TOML: {error}", file=str(path)) from None
+    except RecursionError:
+        raise Unreadable(f"{path}: not a configuration: its values are nested too deeply", file=str(path)) from None
     _resolve(tree, path.absolute().parent)
     return to_config(tree, str(path))
 
@@ -35,36 +44,48 @@ def to_config(tree: dict[str, object], name: str = "wevent.toml") -> Config:
     try:
         return Config.model_validate(tree)
     except ValidationError as error:
-        wrong = [f"{'.'.join(map(str, at['loc'])) or 'file'}: {_said(at['msg'])}" for at in error.errors()]
+        wrong = [f"{_place(at['loc'])}: {_said(at['type'], at['loc'], at['msg'])}" for at in error.errors()]
         raise InvalidSetting(f"{name}: " + "; ".join(wrong[:5]), wrong=tuple(wrong)) from None
+    except RecursionError:
+        raise InvalidSetting(f"{name}: its values are nested too deeply") from None
     except OSError as error:
         raise Unreadable(f"{name}: the file of cells cannot be read ({error.strerror})") from None
     except WeventError as error:
         raise InvalidSetting(f"{name}: {error}") from None
 
 
-def write_example(path: Path) -> None:
+def write_example(path: Path, choices: Mapping[str, str] | None = None) -> None:
     """Write a commented configuration; never over a file that is there."""
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(example())
+            file.write(example(choices))
     except FileExistsError:
         raise InvalidSetting(f"{path} is there already; it is left as it is") from None
     except OSError as error:
         raise Unreadable(f"{path}: cannot be written ({error.strerror})", file=str(path)) from None
 
 
-def example() -> str:
-    """The commented configuration that `wevent init` writes."""
-    return files("wevent.config").joinpath("example.toml").read_text("utf-8")
+def example(choices: Mapping[str, str] | None = None) -> str:
+    """The commented configuration that `wevent init` writes; `choices` are values, as TOML writes them, by key."""
+    text = files("wevent.config").joinpath("example.toml").read_text("utf-8")
+    for key, value in (choices or {}).items():
+        found = re.search(rf"(?m)^{key} = .*?(?= *#|$)", text)
+        assert found is not None  # noqa: S101
+        text = text[: found.start()] + f"{key} = {value}".ljust(34) + text[found.end() :]
+    return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def witness_path(config: Config, store: str) -> Path:
-    """Where the witness of a stream lies: by default in the user's state folder, away from the store."""
+def witness_path(config: Config, name: str) -> Path:
+    """Where the witness of a stream lies: by default under a name in the user's state folder, away from the store."""
     if config.store.witness is not None:
         return Path(config.store.witness)
-    home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(home) / "wevent" / f"{store}-{config.stream.name.replace(' ', '_')}.json"
+    try:
+        home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    except RuntimeError:
+        raise InvalidSetting(
+            "there is no home folder for the witness; say where it lies (`witness` under [store])"
+        ) from None
+    return Path(home) / "wevent" / name
 
 
 def _resolve(tree: dict[str, object], folder: Path) -> None:
@@ -78,5 +99,31 @@ def _resolve(tree: dict[str, object], folder: Path) -> None:
         store.setdefault("url", str(folder / "wevent.db"))
 
 
-def _said(message: str) -> str:
-    return message.removeprefix("Value error, ")
+def _place(at: tuple[int | str, ...]) -> str:
+    return show_name(".".join(map(str, at))) or "file"
+
+
+def _said(kind: str, at: tuple[int | str, ...], message: str) -> str:
+    """What is wrong at a place; for a setting that nobody knows, which one may be meant."""
+    if kind != "extra_forbidden":
+        return message.removeprefix("Value error, ")
+    known = _known_settings(Config)
+    given, folder = ".".join(map(str, at)), ".".join(map(str, at[:-1]))
+    beside = [name.removeprefix(f"{folder}.") for name in known if name.rpartition(".")[0] == folder]
+    elsewhere = [name for name in known if name.rpartition(".")[2] == at[-1]]
+    meant = get_close_matches(given, known, 1, 0.75) or elsewhere[:1]
+    if meant:
+        return f"no such setting; did you mean {meant[0]}?"
+    return f"no such setting; here are {', '.join(beside)}"
+
+
+def _known_settings(part: type[BaseModel], folder: str = "") -> list[str]:
+    """The names of all settings with their tables."""
+    names = []
+    for name, field in part.model_fields.items():
+        place = f"{folder}.{name}" if folder else name
+        names.append(place)
+        for kind in (field.annotation, *get_args(field.annotation)):
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                names += _known_settings(kind, place)
+    return names

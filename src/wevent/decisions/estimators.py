@@ -1,7 +1,7 @@
 """Many budgets, one count: budgets on offer and a tally come in, noisy counts and their variance go out.
 
 `Sampled` keeps people by coins, as in [Du25]. `Unbiased` lets everybody count whole at the least budget.
-`Weighted` lets everybody count by their budget and accepts the loss. `decisions.pooled` scales that loss up again.
+`decisions.pooled` lets everybody count by their budget.
 """
 
 from __future__ import annotations
@@ -21,14 +21,10 @@ from wevent.decisions.selection import (
     Crowding,
     Selection,
     choose_threshold,
-    expected,
-    floor_to_steps,
-    grades,
     worst,
 )
-from wevent.decisions.weighting import add_noise, laplace_variance, weigh, weight_bits, weighted_sums
+from wevent.decisions.weighting import add_noise, laplace_variance
 from wevent.noise import Noise
-from wevent.settings import has_numba
 from wevent.units import MAX_EPSILON, NANO, Units
 
 Sizes = npt.NDArray[np.int64]
@@ -125,64 +121,6 @@ class Unbiased:
         counts = add_noise(tally.total(), selection.threshold, 0, sensitivity, noise)
         variance = laplace_variance(selection.threshold, 0, sensitivity)
         return Evidence(counts, np.full(counts.size, variance))
-
-
-class Weighted:
-    """Everybody counts with weight min(1, e/θ), at the threshold θ of least error; the counts lean towards too few.
-
-    Args:
-        expect: where people are thought to stand who do not count in full when a threshold is chosen.
-
-    Guarantees:
-        At every threshold no more is lost than `Sampled` loses, and without its variance:
-        expm1(e)/expm1(θ) is at most e/θ.
-    """
-
-    name: ClassVar[str] = "weighted"
-    assumption: ClassVar[str | None] = None
-    whole: ClassVar[bool] = False
-
-    def __init__(self, expect: Expect = expected) -> None:
-        self.expect = expect
-
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Selection:
-        """The threshold of least error among the positive budgets, the smallest on a tie."""
-        if not budgets.any():
-            return nothing(budgets)
-        values, people, bits = grades(budgets, sizes, has_numba())
-        positive = values > 0
-        if not positive.any():
-            return nothing(budgets)
-        crowding = self.expect(counts_of(public), int(sizes.sum()))
-        below, offered = before(people), before(people * (values / NANO))
-        theta = values[positive] / NANO
-        squared_bias = np.square(np.maximum(below[positive] - offered[positive] / theta, 0.0))
-        noise = 2.0 * np.square(sensitivity / theta)
-        best = int(np.argmin(squared_bias * crowding.squared_bias + noise))
-        if bits is not None:
-            budgets = floor_to_steps(budgets, bits)
-        threshold = int(values[positive][best])
-        return Selection(
-            threshold, 0.0, float(squared_bias[best]), float(noise[best]), budgets, int(values[0]), crowding
-        )
-
-    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
-        """The error of each of several offers."""
-        return one_by_one(self, offers, sizes, sensitivity, public)
-
-    def draw(
-        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
-    ) -> Evidence:
-        """Weighted sums plus noise, back on the scale of people; whole numbers if everybody counts in full."""
-        theta = selection.threshold
-        if theta <= selection.least:
-            return Unbiased().draw(tally, selection, sizes, sensitivity, noise, public)
-        bits = weight_bits(int(sizes.sum()) * sensitivity)
-        sums = weighted_sums(tally, weigh(selection.budgets, theta, bits), sizes)
-        noisy = add_noise(sums, theta, bits, sensitivity, noise)
-        counts = np.ldexp(noisy.astype(np.float64), -bits)
-        bias = np.square(standard_error(counts, selection, sensitivity)) - laplace_variance(theta, 0, sensitivity)
-        return Evidence(counts, laplace_variance(theta, bits, sensitivity) + np.maximum(bias, 0.0))
 
 
 def one_by_one(estimator: Estimator, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:

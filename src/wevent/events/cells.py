@@ -1,4 +1,4 @@
-"""The declared cells: what an event says about its place comes in, the index of a cell goes out.
+"""Finds the declared cell of a place.
 
 Cells are names from a list, or fields of a longitude and latitude grid over a declared box. What lies outside is
 refused, or counted in one declared cell for the rest. An event never adds a cell.
@@ -7,14 +7,19 @@ refused, or counted in one declared cell for the rest. An event never adds a cel
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from wevent.errors import InvalidSetting
+from wevent.events.names import to_name
 
 MOST_CELLS = 1_000_000
 """The largest domain."""
+
+NUMBER = r" *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})? *"
+"""How a number is written, for Python and for DuckDB."""
 
 UNKNOWN = -1
 """What `find` says of a place outside the domain."""
@@ -42,11 +47,14 @@ class NamedCells:
     """A list of names.
 
     Guarantees:
-        `find` gives k exactly for the k-th name, and `other` for every other one.
+        `find` gives k exactly for the k-th name, and `other` for every other one; names are as in `to_name`.
     """
 
     def __init__(self, names: Sequence[str], other: str | None = None) -> None:
-        self.names = [*names, other] if other is not None and other not in names else list(names)
+        self.names = [to_name(name) for name in names]
+        other = None if other is None else to_name(other)
+        if other is not None and other not in self.names:
+            self.names.append(other)
         self._index = {name: k for k, name in enumerate(self.names)}
         _check(len(self.names), len(self._index))
         self.other = UNKNOWN if other is None else self._index[other]
@@ -94,6 +102,8 @@ class GridCells:
 
     def find(self, place: tuple[str, ...]) -> int:
         """The index of the field that holds longitude and latitude."""
+        if not all(_IS_NUMBER.fullmatch(text) for text in place):
+            raise ValueError("not a number of degrees")
         longitude, latitude = float(place[0]), float(place[1])
         if not (math.isfinite(longitude) and math.isfinite(latitude)):
             raise ValueError("not a number of degrees")
@@ -103,6 +113,9 @@ class GridCells:
         x = min(self.across - 1, int((longitude - box.west) / (box.east - box.west) * self.across))
         y = min(self.up - 1, int((latitude - box.south) / (box.north - box.south) * self.up))
         return y * self.across + x
+
+
+_IS_NUMBER = re.compile(NUMBER)
 
 
 def _check(listed: int, different: int) -> None:

@@ -1,4 +1,4 @@
-"""Files of events, grouped by slot before anything is released: paths come in, the rows of each slot go out.
+"""Groups files of events by slot before anything is released.
 
 DuckDB does the grouping, on the disk where memory does not suffice. In files nothing is late: all of their events
 are there before the first slot is closed. Parquet is read by DuckDB itself; lines are read here, each by itself, and
@@ -7,23 +7,28 @@ handed over as numbers.
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wevent.errors import StoreFull, Unreadable
+from wevent.errors import Unreadable
 from wevent.events.bounding import OneCell
-from wevent.events.formats import SUFFIXES, Columns, Format, Raw, line_reader
-from wevent.events.gathering import Portion, SlotRows, gather
+from wevent.events.formats import SUFFIXES, Columns, Format, Raw, Reader, check_beginning, format_of, line_reader
+from wevent.events.gathering import Listing, Portion, SlotRows, gather
+from wevent.events.headers import HEAD
 from wevent.events.lines import Lines
-from wevent.events.parquet import ACCEPTED, REFUSALS, Staging, literal, resolve
-from wevent.events.sorting import Door, Refusal, Sorted, Sorter
+from wevent.events.names import show_name
+from wevent.events.parquet import open_parquet, python_rows, reading, sorting_select
+from wevent.events.refusals import Refusal, RefusedEvent
+from wevent.events.scratch import Scratch
+from wevent.events.sorting import Door, Sorted, Sorter
+from wevent.events.staging import ACCEPTED, REFUSALS, Staging
+from wevent.events.timeline import TimesSeen
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,23 +36,50 @@ if TYPE_CHECKING:
 Progress = Callable[[Path], None]
 """Called with every file before it is read."""
 
-_FETCHED, _AT_ONCE = 50_000, 2_000_000
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+"""How names of compressed files end."""
+
+ELSEWHEN = (Refusal.LATE, Refusal.FUTURE)
+"""Reasons that say that an event belongs to another run, and nothing against it."""
+
+_AT_ONCE = 2_000_000
 
 
 def find_files(given: Sequence[Path]) -> list[tuple[Path, Format]]:
-    """Files, and those of folders that have a known suffix, in the order of their names."""
+    """Files, and those of folders that have a known suffix, in the order of their names.
+
+    Guarantees:
+        A file that is named and cannot be read raises `Unreadable`; so does a compressed file of events in a folder,
+        which would otherwise be left out without a word.
+    """
     found: list[tuple[Path, Format]] = []
     for path in given:
         if path.is_dir():
-            inside = [(file, SUFFIXES[file.suffix]) for file in sorted(path.rglob("*")) if file.suffix in SUFFIXES]
-            found += [(file, kind) for file, kind in inside if file.is_file()]
+            inside = [file for file in sorted(path.rglob("*")) if file.is_file()]
+            for packed in (file for file in inside if format_of(file.with_suffix("")) and file.suffix in PACKED):
+                raise Unreadable(
+                    f"{show_name(packed)} is compressed: unpack it, or move it out of the folder", file=str(packed)
+                )
+            found += [(file, kind) for file in inside if (kind := format_of(file)) is not None]
         elif not path.is_file():
-            raise Unreadable(f"{path}: no such file or folder", file=str(path))
-        elif path.suffix not in SUFFIXES:
-            raise Unreadable(f"{path}: the name must end with one of {', '.join(SUFFIXES)}", file=str(path))
+            raise Unreadable(f"{show_name(path)}: no such file or folder", file=str(path))
+        elif path.suffix in PACKED:
+            raise Unreadable(f"{show_name(path)} is compressed: unpack it first", file=str(path))
+        elif (kind := format_of(path)) is None:
+            raise Unreadable(f"{show_name(path)}: the name must end with one of {', '.join(SUFFIXES)}", file=str(path))
         else:
-            found.append((path, SUFFIXES[path.suffix]))
+            found.append((path, kind))
     return found
+
+
+def check_file(path: Path, kind: Format) -> None:
+    """Refuse a file of lines that cannot be opened, or is of another format as a whole."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise Unreadable(f"{show_name(path)}: cannot be read ({error.strerror})", file=str(path)) from None
+    check_beginning(kind, head, show_name(path))
 
 
 class GroupedFiles:
@@ -55,6 +87,8 @@ class GroupedFiles:
 
     Guarantees:
         The rows of a slot are those that `gather` gives for its events.
+        `tallies` count every event once, as accepted or by the reason of its refusal; `seen` is their first and last
+        readable time. `unusable` are the files that hold events of which not one is accepted in this or another run.
         Memory does not grow with the files: DuckDB keeps to `memory` and goes to the disk beyond it.
     """
 
@@ -70,17 +104,22 @@ class GroupedFiles:
         progress: Progress | None = None,
     ) -> None:
         self._sorter, self._door, self._columns = sorter, door, columns
-        self._people, self._domain = len(sorter.people), len(sorter.cells.names)
+        self._domain = len(sorter.cells.names)
         self._progress = progress or (lambda path: None)
-        self._folder = tempfile.TemporaryDirectory(prefix="wevent-")
+        self._scratch = Scratch()
+        self._connection: Any = None
         self._policy: OneCell = policy
         self._where: dict[int, tuple[int, int]] = {}
         self.tallies: Counter[str] = Counter()
+        self.seen = TimesSeen()
+        self.unusable: list[Path] = []
+        self._usable = 0  # events of the file that is read that are accepted, or are so in another run
         try:
-            self._connection = _connect(Path(self._folder.name), memory)
+            with reading():
+                self._connection = _connect(self._scratch.path, memory)
             self._group(find_files(files))
         except BaseException:
-            self._folder.cleanup()
+            self.close()
             raise
 
     def __enter__(self) -> GroupedFiles:
@@ -89,12 +128,25 @@ class GroupedFiles:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._connection.close()
-        self._folder.cleanup()
+        self.close()
 
-    def rows(self, slot: int) -> SlotRows:
-        """The rows of one slot; nobody where there are no events."""
-        return gather(slot, self.portions(slot), self._policy, self._people, self._domain)
+    def close(self) -> None:
+        """Remove the events from the disk."""
+        if self._connection is not None:
+            self._connection.close()
+        self._scratch.close()
+
+    def rows(self, slot: int, listing: Listing | None = None) -> SlotRows:
+        """The rows of one slot; nobody where there are no events.
+
+        Args:
+            slot: its number.
+            listing: who counts as listed in it; without one, everybody who was known when the files were read.
+        """
+        who = Listing.of_all(self._sorter.people) if listing is None else listing
+        first, last = self._where.get(slot - self._door.first, (0, -1))
+        rows = gather(slot, self.portions(slot), self._policy, who, self._domain)
+        return replace(rows, arrivals=last - first + 1)
 
     @property
     def slots(self) -> list[int]:
@@ -111,11 +163,12 @@ class GroupedFiles:
         first, last = self._where.get(slot - self._door.first, (0, -1))
         group = self._sorter.group
         for start in range(first, last + 1, _AT_ONCE):
-            found = self._connection.execute(
-                f"SELECT person, k, cell{', stranger' if group else ''} FROM events "  # noqa: S608
-                "WHERE slot = ? AND rowid BETWEEN ? AND ?",
-                [slot - self._door.first, start, min(last, start + _AT_ONCE - 1)],
-            ).fetchnumpy()
+            with reading():
+                found = self._connection.execute(
+                    f"SELECT person, k, cell{', stranger' if group else ''} FROM events "  # noqa: S608
+                    "WHERE slot = ? AND rowid BETWEEN ? AND ?",
+                    [slot - self._door.first, start, min(last, start + _AT_ONCE - 1)],
+                ).fetchnumpy()
             person, offset, cell = (np.asarray(found[name]).astype(np.int64) for name in ("person", "k", "cell"))
             strangers: list[str] = []
             if group and (person < 0).any():
@@ -125,73 +178,95 @@ class GroupedFiles:
             yield Portion(person, offset, cell, strangers)
 
     def _group(self, files: list[tuple[Path, Format]]) -> None:
-        staging = Staging(self._connection, self._sorter, self._door)
+        with reading():
+            staging = Staging(self._connection, self._sorter, self._door)
         selects = []
         for path, kind in files:
             self._progress(path)
-            if kind == "parquet":
-                select = resolve(self._connection, path, staging, self._columns)
-                if select is not None:
-                    selects.append(select)
-                    continue
-                self._stage(staging, _parquet_rows(self._connection, path, self._columns), path)
-            else:
+            before, self._usable = self.tallies.total(), 0
+            if kind != "parquet":
                 self._stage_lines(staging, path, kind)
+            else:
+                file, seen = open_parquet(self._connection, path, self._columns)
+                self.seen = self.seen.and_also(seen)
+                if file.direct:
+                    selects.append(sorting_select(file, self._sorter, self._door))
+                    if not self._any_usable(selects[-1]):
+                        self.unusable.append(path)
+                    continue
+                self._stage(staging, python_rows(self._connection, file))
+            if self.tallies.total() > before and not self._usable:
+                self.unusable.append(path)
         selects.append(staging.select)
-        _run(self._connection, staging.ordering(selects))
-        ranges = "SELECT slot, min(rowid), max(rowid), count(*) FROM events GROUP BY slot"
-        for slot, first, last, number in self._connection.execute(ranges).fetchall():
+        with reading():
+            for statement in staging.ordering(selects):
+                self._connection.execute(statement)
+            ranges = "SELECT slot, min(rowid), max(rowid), count(*) FROM events GROUP BY slot"
+            found = self._connection.execute(ranges).fetchall()
+        for slot, first, last, number in found:
             self.tallies[REFUSALS.get(slot, ACCEPTED)] += number
             if slot >= 0:
                 self._where[slot] = (first, last)
 
     def _stage_lines(self, staging: Staging, path: Path, kind: Format) -> None:
-        with path.open("rb") as file:
-            lines, read = Lines(file), None
-            for batch in _to_the_end(lines):
-                content = batch.lines
-                if read is None:
-                    header = content[0] if kind == "csv" else None
-                    read = line_reader(kind, self._columns, header, str(path))
-                    content = content[1:] if kind == "csv" else content
-                self._keep(staging, self._sorter.sort(content, read, self._door))
+        check_file(path, kind)
+        try:
+            with path.open("rb") as file:
+                for content, read in with_readers(Lines(file), kind, self._columns, path):
+                    self._keep(staging, self._sorter.sort(content, read, self._door))
+        except OSError as error:
+            raise Unreadable(f"{show_name(path)}: cannot be read ({error.strerror})", file=str(path)) from None
 
-    def _stage(self, staging: Staging, rows: Iterator[list[tuple[Any, ...]]], path: Path) -> None:
-        unit = self._columns.unit
+    def _stage(self, staging: Staging, rows: Iterator[list[tuple[Any, ...]]]) -> None:
         for some in rows:
             refused: Counter[Refusal] = Counter()
-            self._keep(staging, self._sorter.sort_raw(_told(some, unit, refused), self._door, refused))
+            self._keep(staging, self._sorter.sort_raw(_told(some, self._columns, refused), self._door, refused))
 
     def _keep(self, staging: Staging, events: Sorted) -> None:
         self.tallies.update({kind.value: number for kind, number in events.refused.items()})
-        staging.insert(events)
+        self.seen = self.seen.and_also(events.seen)
+        self._usable += events.slot.size + sum(events.refused[kind] for kind in ELSEWHEN)
+        with reading():
+            staging.insert(events)
+
+    def _any_usable(self, select: str) -> bool:
+        """Whether a file has no event at all, or one that is accepted, or was or will be in another run."""
+        with reading():
+            if not self._connection.execute(f"SELECT 1 FROM ({select}) LIMIT 1").fetchall():  # noqa: S608
+                return True
+            codes = ", ".join(str(code) for code, kind in REFUSALS.items() if kind in ELSEWHEN)
+            words = f"SELECT 1 FROM ({select}) WHERE slot >= 0 OR slot IN ({codes}) LIMIT 1"  # noqa: S608
+            return self._connection.execute(words).fetchall() != []
 
 
-def _to_the_end(lines: Lines) -> Iterator[Any]:
-    yield from lines.read()
+def with_readers(
+    lines: Lines, kind: Format, columns: Columns, path: Path
+) -> Iterator[tuple[list[bytes | None], Reader]]:
+    """Lines and how to read them; the last one apart if no newline follows it, since it may be cut off."""
+    read = None if kind == "csv" else line_reader(kind, columns, None, show_name(path))
+    for batch in lines.read():
+        content = batch.lines
+        if read is None:
+            read, content = line_reader(kind, columns, content[0], show_name(path)), content[1:]
+        yield content, read
     if lines.rest:
-        yield lines.finish()
+        (last,) = lines.finish().lines
+        if read is None:
+            line_reader(kind, columns, last, show_name(path))
+        else:
+            yield [last], read.last
 
 
-def _told(rows: list[tuple[Any, ...]], unit: Any, refused: Counter[Refusal]) -> Iterator[Raw]:
-    from wevent.events.formats import _instant, _name, _word
-
-    for user, time, *place in rows:
+def _told(rows: list[tuple[Any, ...]], columns: Columns, refused: Counter[Refusal]) -> Iterator[Raw]:
+    for nothing, *values in rows:
+        if nothing:
+            refused[Refusal.INCOMPLETE] += 1
+            continue
+        user, time, *place = ("" if value is None else value for value in values)
         try:
-            yield Raw(_name(_word(user)), _instant(_word(time), unit), tuple(_name(_word(word)) for word in place))
-        except ValueError:
-            refused[Refusal.MALFORMED] += 1
-
-
-def _parquet_rows(
-    connection: duckdb.DuckDBPyConnection, path: Path, columns: Columns
-) -> Iterator[list[tuple[Any, ...]]]:
-    """Columns whose types only we can read, some rows at a time."""
-    names = ", ".join('"' + name.replace('"', '""') + '"' for name in columns.all)
-    cursor = connection.cursor()
-    cursor.execute(f"SELECT {names} FROM read_parquet(?)", [literal(path)])  # noqa: S608
-    while some := cursor.fetchmany(_FETCHED):
-        yield some
+            yield columns.raw(user, time, tuple(place))
+        except RefusedEvent as refusal:
+            refused[refusal.kind] += 1
 
 
 def _connect(folder: Path, memory: str) -> duckdb.DuckDBPyConnection:
@@ -203,21 +278,3 @@ def _connect(folder: Path, memory: str) -> duckdb.DuckDBPyConnection:
     connection.execute("SET autoinstall_known_extensions = false")
     connection.execute("SET autoload_known_extensions = false")
     return connection
-
-
-def _run(connection: duckdb.DuckDBPyConnection, statements: Sequence[str]) -> None:
-    """Run statements without letting DuckDB's own words, which may quote data, out."""
-    import duckdb
-
-    failure: Exception | None = None
-    try:
-        for statement in statements:
-            connection.execute(statement)
-    except duckdb.OutOfMemoryException:
-        failure = StoreFull("grouping the files needs more memory or disk than there is; nothing was released")
-    except duckdb.Error as error:
-        failure = Unreadable(f"a file of events cannot be read to its end ({type(error).__name__})")
-    if failure is not None:
-        with suppress(duckdb.Error):
-            connection.rollback()
-        raise failure from None

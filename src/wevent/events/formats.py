@@ -1,26 +1,30 @@
-"""What a line says: bytes and the names of columns come in, user, instant and place go out.
+"""Reads what a line of CSV or NDJSON says: user, instant and place.
 
-A line that does not say it raises `ValueError`, whose words are never shown: they may hold what somebody did.
+A line that does not say it raises `RefusedEvent`, which tells why and holds nothing of what somebody did.
 """
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
 
-from wevent.errors import InvalidSetting, Unreadable
+from wevent.errors import InvalidInput, InvalidSetting, Unreadable
+from wevent.events.cells import NUMBER
+from wevent.events.headers import check_header, other_format, split_fields
+from wevent.events.names import to_name
+from wevent.events.refusals import Refusal, RefusedEvent, likely_unit
 from wevent.events.timeline import EARLIEST, LATEST, to_instant
 
 TimeUnit = Literal["iso", "s", "ms", "us"]
 Format = Literal["csv", "ndjson", "parquet"]
+Unterminated = Literal["refuse", "accept"]
 
 MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
-LONGEST_NAME = 512
-"""Characters of a user's name and of a cell's."""
 
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -30,6 +34,15 @@ SUFFIXES: dict[str, Format] = {
 }
 
 
+def format_of(path: Path) -> Format | None:
+    """The format that a file's name tells; None if it tells none."""
+    return SUFFIXES.get(path.suffix.lower())
+
+
+_MARK = b"\xef\xbb\xbf"
+_NUMBER = re.compile(NUMBER)
+
+
 class Raw(NamedTuple):
     """One event as it was told."""
 
@@ -37,16 +50,24 @@ class Raw(NamedTuple):
     instant: int
     place: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        """Nothing of it: an event is private."""
+        return "Raw(…)"
+
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns or fields hold what; `place` has one name, or two for longitude and latitude."""
+    """Which columns or fields hold what; `place` has one name, or two for longitude and latitude.
+
+    `unterminated` says what becomes of a last line of CSV that may be cut off.
+    """
 
     user: str = "user"
     time: str = "time"
     place: tuple[str, ...] = ("place",)
     unit: TimeUnit = "iso"
     delimiter: str = ","
+    unterminated: Unterminated = "refuse"
 
     def __post_init__(self) -> None:
         if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
@@ -57,89 +78,194 @@ class Columns:
         """The names, user first."""
         return (self.user, self.time, *self.place)
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """Which setting names each column."""
+        where = ("place",) if len(self.place) == 1 else ("longitude", "latitude")
+        return {f"sources.{key}": name for key, name in zip(("user", "time", *where), self.all, strict=True)}
+
+    def raw(self, user: Any, time: Any, place: tuple[Any, ...]) -> Raw:
+        """The event of three values of any type; what is no event raises `RefusedEvent`."""
+        if user is None or time is None or None in place:
+            raise RefusedEvent(Refusal.INCOMPLETE)
+        try:
+            user = to_name(user)
+        except InvalidInput:
+            raise RefusedEvent(Refusal.USERLESS) from None
+        instant = self._instant(time)
+        try:
+            return Raw(user, instant, (to_name(place[0]),) if len(place) == 1 else tuple(map(_degrees, place)))
+        except ValueError:
+            raise RefusedEvent(Refusal.PLACELESS) from None
+
+    def _instant(self, time: Any) -> int:
+        if not isinstance(time, str):
+            return self._counted(time)
+        iso = self.unit == "iso"
+        number = None if iso and time[4:5] == "-" else _number(time)
+        if not iso and number is None:
+            raise RefusedEvent(Refusal.IN_WORDS if _is_iso(time) else Refusal.UNTIMED)
+        if number is not None and not iso:
+            return _since_1970(number, self.unit)
+        if number is not None and len(time) != 8:  # eight digits are a date; more of them would pass for odd ones
+            raise RefusedEvent(likely_unit(float(number)))
+        try:
+            return to_instant(time)
+        except ValueError:
+            raise RefusedEvent(Refusal.UNTIMED) from None
+
+    def _counted(self, time: Any) -> int:
+        if isinstance(time, bool) or not isinstance(time, int | float | Decimal):
+            raise RefusedEvent(Refusal.UNTIMED)
+        exact = Decimal(repr(time)) if isinstance(time, float) else Decimal(time)
+        if self.unit == "iso":
+            raise RefusedEvent(likely_unit(float(exact)))
+        return _since_1970(exact, self.unit)
+
 
 Reader = Callable[[bytes], Raw]
+"""Reads a line; raises `RefusedEvent` for one that is no event."""
 
 
-def line_reader(kind: Format, columns: Columns, header: bytes | None, file: str) -> Reader:
+class LineReader(Protocol):
+    """Reads lines; raises `RefusedEvent` for one that is no event."""
+
+    def __call__(self, line: bytes, /) -> Raw:
+        """What a line says."""
+        ...
+
+    def last(self, line: bytes, /) -> Raw:
+        """What the last line of a file says if no newline follows and it still is certain to be whole."""
+        ...
+
+
+def line_reader(kind: Format, columns: Columns, header: bytes | None, file: str) -> LineReader:
     """How to read lines of a kind of file; `header` is the first line of a CSV file.
 
     Guarantees:
         A CSV file without the columns it should have raises `Unreadable`.
-        The reader returns what a line says, or raises `ValueError`.
+        The reader returns what a line says, or raises `RefusedEvent`.
+        `last` refuses every proper prefix of a line that could be another event than the line itself.
     """
     if kind == "ndjson":
-        return lambda line: _from_object(line, columns)
-    names = [] if header is None else _fields(header.removeprefix(b"\xef\xbb\xbf"), columns.delimiter)
-    missing = [name for name in columns.all if names.count(name) != 1]
-    if missing:
-        raise Unreadable(
-            f"{file}, line 1: the header must name each of the columns {', '.join(columns.all)} once; "
-            f"{len(missing)} of them are missing or there twice",
-            file=file,
-            line=1,
-        )
-    places = [names.index(name) for name in columns.all]
-    width, user, time, where = len(names), places[0], places[1], places[2:]
-
-    def read(line: bytes) -> Raw:
-        fields = _fields(line, columns.delimiter)
-        if len(fields) != width:
-            raise ValueError("another number of fields than in the header")
-        return Raw(_name(fields[user]), _instant(fields[time], columns.unit), tuple([_name(fields[k]) for k in where]))
-
-    return read
+        return _Objects(columns)
+    return _Fields(columns, check_header(header, columns.settings, columns.delimiter, file))
 
 
-def _fields(line: bytes, delimiter: str) -> list[str]:
-    text = line.decode("utf-8")
-    if "\0" in text:
-        raise ValueError("a NUL character")
-    if '"' not in text:
-        return text.split(delimiter)
+def check_beginning(kind: Format, head: bytes, file: str) -> None:
+    """Refuse a file of lines whose first bytes are those of another format, such as gzip or UTF-16.
+
+    Guarantees:
+        One broken line at the beginning never does that: where any line among the first bytes is an object, the file
+        is what its name says.
+    """
+    what = other_format(head)
+    if what is None or (kind == "ndjson" and any(map(_is_object, head.split(b"\n")))):
+        return
+    raise Unreadable(f"{file} is {what}. Nothing of it was counted.", file=file)
+
+
+class _Fields:
+    """Lines of CSV."""
+
+    def __init__(self, columns: Columns, names: list[str]) -> None:
+        self._columns, self._width = columns, len(names)
+        self._user, self._time, *self._place = (names.index(name) for name in columns.all)
+        self._needed = max(self._user, self._time, *self._place)
+
+    def __call__(self, line: bytes) -> Raw:
+        return self._raw(split_fields(line, self._columns.delimiter))
+
+    def last(self, line: bytes) -> Raw:
+        """The needed fields are whole if a delimiter follows them; closed quotes prove nothing, they may be doubled."""
+        try:
+            fields = split_fields(line, self._columns.delimiter)
+        except RefusedEvent:
+            raise RefusedEvent(Refusal.UNFINISHED) from None
+        certain = len(fields) == self._width and self._needed < self._width - 1
+        if not certain and self._columns.unterminated == "refuse":
+            raise RefusedEvent(Refusal.UNFINISHED)
+        return self._raw(fields)
+
+    def _raw(self, fields: list[str]) -> Raw:
+        if len(fields) != self._width:
+            raise RefusedEvent(Refusal.MALFORMED)
+        return self._columns.raw(fields[self._user], fields[self._time], tuple([fields[k] for k in self._place]))
+
+
+class _Objects:
+    """Lines of NDJSON."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def __call__(self, line: bytes) -> Raw:
+        try:
+            told = _JSON.decode(line.removeprefix(_MARK).decode("utf-8"))
+        except (ValueError, RecursionError):
+            raise RefusedEvent(Refusal.MALFORMED) from None
+        if not isinstance(told, dict):
+            raise RefusedEvent(Refusal.MALFORMED)
+        user, time, *place = (told.get(name) for name in self._columns.all)
+        return self._columns.raw(user, time, tuple(place))
+
+    def last(self, line: bytes) -> Raw:
+        """An object ends with its brace, so a part of one is never an object."""
+        try:
+            return self(line)
+        except RefusedEvent as refused:
+            raise RefusedEvent(Refusal.UNFINISHED if refused.kind is Refusal.MALFORMED else refused.kind) from None
+
+
+def _is_object(line: bytes) -> bool:
     try:
-        return next(csv.reader([text], delimiter=delimiter, strict=True))
-    except (csv.Error, StopIteration):
-        raise ValueError("broken quotes") from None
+        return isinstance(_JSON.decode(line.decode("utf-8")), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
-def _from_object(line: bytes, columns: Columns) -> Raw:
-    try:
-        told = json.loads(line)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    if not isinstance(told, dict):
-        raise ValueError("no object")  # noqa: TRY004
-    user, time, *place = (_word(told.get(name)) for name in columns.all)
-    return Raw(_name(user), _instant(time, columns.unit), tuple(_name(word) for word in place))
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are all different: with one twice, readers disagree on what it says."""
+    told = dict(pairs)
+    if len(told) != len(pairs):
+        raise ValueError("a name twice")
+    return told
 
 
-def _word(value: Any) -> str:
-    if isinstance(value, str):
+_JSON = json.JSONDecoder(object_pairs_hook=_once)
+
+
+def _degrees(value: Any) -> str:
+    """Degrees as text; whether they are finite is seen when the field of the grid is looked for."""
+    if isinstance(value, str) and len(value) <= 64:
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return repr(value)
-    raise ValueError("neither words nor a number")
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return str(value)[:64]
+    raise ValueError("no degrees")
 
 
-def _name(text: str) -> str:
-    if not 0 < len(text) <= LONGEST_NAME or "\0" in text:
-        raise ValueError("empty, too long, or with a NUL character")
-    return text
-
-
-def _instant(text: str, unit: TimeUnit) -> int:
-    if unit == "iso":
-        return to_instant(text)
-    if len(text) > 40 or "_" in text:
-        raise ValueError("no number")
+def _number(text: str) -> Decimal | None:
+    if len(text) > 40 or not _NUMBER.fullmatch(text):
+        return None
     try:
-        number = Decimal(text)
+        return Decimal(text.strip())
     except InvalidOperation:
-        raise ValueError("no number") from None
+        return None
+
+
+def _is_iso(text: str) -> bool:
+    try:
+        to_instant(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _since_1970(number: Decimal, unit: TimeUnit) -> int:
+    """The instant of so many units since 1970; parts of a microsecond are floored."""
     if not number.is_finite() or number.adjusted() > 20:
-        raise ValueError("out of range")
+        raise RefusedEvent(Refusal.UNTIMED)
     instant = int((number * MICROSECONDS[unit]).to_integral_value("ROUND_FLOOR"))
     if not EARLIEST <= instant <= LATEST:
-        raise ValueError("outside the years 1 to 9999")
+        raise RefusedEvent(likely_unit(float(number)))
     return instant

@@ -1,10 +1,11 @@
-"""Lines of a file of any size: bytes come in, lines with their numbers go out, in batches of bounded memory.
+"""Cuts bytes of any number into numbered lines, in batches of bounded memory.
 
 A line ends at a newline and nowhere else: whatever stands in one line, it cannot reach into the next.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -31,15 +32,16 @@ class Batch:
 
 
 class Lines:
-    """Reads on from where it stopped.
+    """Reads on from where it stopped; bytes come from a file, or one by one from whoever calls `take`.
 
     Guarantees:
         Every line that has ended is given once, in order; at most a few hundred kilobytes and one line are held.
         `rest` tells whether the file goes on behind the last newline; `finish` gives what stands there as a line.
     """
 
-    def __init__(self, file: BinaryIO, *, place: int = 0, number: int = 1) -> None:
-        self._file, self._place, self._number = file, place, number
+    def __init__(self, file: BinaryIO | None = None, *, place: int = 0, number: int = 1) -> None:
+        self._file = io.BytesIO() if file is None else file
+        self._place, self._number = place, number
         self._held, self._skipping = b"", 0
 
     @property
@@ -47,10 +49,15 @@ class Lines:
         """Whether bytes were read behind the last newline."""
         return bool(self._held) or self._skipping > 0
 
-    def read(self) -> Iterator[Batch]:
-        """Everything that has ended by now, batch by batch."""
-        while chunk := self._file.read(_CHUNK):
-            batch = self._take(chunk)
+    @property
+    def offset(self) -> int:
+        """How many bytes of the file were read, those behind the last newline included."""
+        return self._place + self._skipping + len(self._held)
+
+    def read(self, until: int | None = None) -> Iterator[Batch]:
+        """Everything that has ended by now, batch by batch; no byte from `until` on is looked at."""
+        while chunk := self._file.read(_CHUNK if until is None else max(0, min(_CHUNK, until - self.offset))):
+            batch = self.take(chunk)
             if batch.lines:
                 yield batch
 
@@ -64,7 +71,8 @@ class Lines:
         self._number += 1
         return Batch([line], self._number - 1, self._place)
 
-    def _take(self, chunk: bytes) -> Batch:
+    def take(self, chunk: bytes) -> Batch:
+        """The lines that end in the next bytes; none if no newline is among them."""
         first = self._number
         *ended, self._held = (self._held + chunk).split(b"\n")
         lines: list[bytes | None] = []

@@ -1,37 +1,33 @@
-"""Parquet without a detour through Python: columns of known types come in, SQL that sorts them into slots goes out.
+"""Sorts Parquet files into slots inside DuckDB, without a detour through Python where the types allow it.
 
-The rules are those of `sorting`, in the same order; the tests hold one against the other.
+The rules are those of `names`, `formats` and `sorting`, in the same order; the tests hold one against the other. No
+value of a column can raise: what cannot be read is refused and counted like anything else.
 """
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from wevent.errors import Unreadable
-from wevent.events.cells import GridCells
-from wevent.events.formats import LONGEST_NAME, MICROSECONDS, Columns
-from wevent.events.sorting import Door, Refusal, Sorted, Sorter
-from wevent.events.timeline import EARLIEST, LATEST
+from wevent.errors import StoreFull, Unreadable
+from wevent.events.cells import NUMBER, GridCells
+from wevent.events.formats import MICROSECONDS, Columns
+from wevent.events.headers import check_columns
+from wevent.events.names import WHOLE_TYPES, show_name, sql_name
+from wevent.events.refusals import Refusal
+from wevent.events.sorting import Door, Sorter
+from wevent.events.timeline import EARLIEST, LATEST, TimesSeen
 
 if TYPE_CHECKING:
     import duckdb
 
-ACCEPTED = "accepted"
-"""The tally of events that were taken."""
-
-REFUSALS = {-1 - k: kind.value for k, kind in enumerate(Refusal)}
-"""In the table, a refused event has a negative slot that tells why."""
-
 _CODE = {kind: -1 - k for k, kind in enumerate(Refusal)}
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT")
 _TIMES = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S", "DATE")
-_DEGREES = ("DOUBLE", "FLOAT", *_WHOLE)
+_FETCHED = 50_000
 
 
 def literal(path: Path) -> str:
@@ -39,156 +35,207 @@ def literal(path: Path) -> str:
     return glob.escape(str(path))
 
 
-class Staging:
-    """Tables of people, cells and events inside DuckDB."""
+@dataclass(frozen=True, slots=True)
+class ParquetFile:
+    """A Parquet file as it is read: the columns a (user), b (time), c and d (place).
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, sorter: Sorter, door: Door) -> None:
-        self.sorter, self.door = sorter, door
-        self._connection = connection
-        names = list(sorter.people)
-        numbers = [int(name) if _is_plain(name) else None for name in names]
-        ids = np.array(list(sorter.people.values()), np.int32)
-        everybody = {"name": _words(names), "whole": _masked(numbers), "id": ids}
-        self._fill("people", "name VARCHAR, whole BIGINT, id INTEGER", everybody)
-        cells = [] if isinstance(sorter.cells, GridCells) else list(sorter.cells.names)
-        self._fill(
-            "cells", "name VARCHAR, id INTEGER", {"name": _words(cells), "id": np.arange(len(cells), dtype=np.int32)}
-        )
-        connection.execute(
-            "CREATE TABLE staged (slot BIGINT, person INTEGER, stranger VARCHAR, k BIGINT, cell INTEGER)"
-        )
+    Attributes:
+        path: of the file.
+        columns: which of its columns hold what.
+        types: DuckDB's types of these, user first.
+        broken: whether some text in it is not UTF-8, so that every text has to be checked.
+    """
+
+    path: Path
+    columns: Columns
+    types: tuple[str, ...]
+    broken: bool = False
+
+    @property
+    def direct(self) -> bool:
+        """Whether SQL can sort it; otherwise Python has to read the times."""
+        return self.types[1] not in ("VARCHAR", "BLOB", "DOUBLE", "FLOAT") and not self.types[1].startswith("DECIMAL")
 
     @property
     def select(self) -> str:
-        """The events that were inserted."""
-        return "SELECT slot, person, stranger, k, cell FROM staged"
+        """The rows, as they are; text that is not UTF-8 is empty."""
+        file = _text(literal(self.path))
+        names = list(zip("abcd", self.columns.all, strict=False))
+        if not self.broken:
+            return f"SELECT {', '.join(f'{_quoted(name)} AS {key}' for key, name in names)} FROM read_parquet({file})"  # noqa: S608
+        # What is not UTF-8 differs between a reading that replaces it and one that leaves it out.
+        kept = ", ".join(
+            f"CASE WHEN r.{_quoted(name)} = i.{_quoted(name)} OR r.{_quoted(name)} IS NULL THEN r.{_quoted(name)} "
+            f"ELSE '' END AS {key}"
+            if kind == "VARCHAR"
+            else f"r.{_quoted(name)} AS {key}"
+            for (key, name), kind in zip(names, self.types, strict=True)
+        )
+        only = ", ".join(dict.fromkeys(_quoted(name) for _, name in names))
+        readings = [
+            f"(SELECT {only} FROM read_parquet({file}, utf8_validation = '{way}')) {way[0]}"  # noqa: S608
+            for way in ("replace", "ignore")
+        ]
+        return f"SELECT {kept} FROM {' POSITIONAL JOIN '.join(readings)}"  # noqa: S608
 
-    def insert(self, events: Sorted) -> None:
-        """Hand over events that were sorted elsewhere."""
-        if not events.slot.size:
-            return
-        strangers = [events.strangers[-1 - person] if person < 0 else None for person in events.person.tolist()]
-        batch = {
-            "slot": events.slot - self.door.first,
-            "person": np.maximum(events.person, -1).astype(np.int32),
-            "stranger": _words(strangers),
-            "k": events.offset,
-            "cell": events.cell.astype(np.int32),
-        }
-        self._connection.register("batch", batch)
-        self._connection.execute("INSERT INTO staged SELECT * FROM batch")
-        self._connection.unregister("batch")
+    @property
+    def instant(self) -> str:
+        """Microseconds since 1970, NULL where a time cannot be read."""
+        kind, unit = self.types[1], self.columns.unit
+        if kind in _TIMES:
+            moment = "b" if kind == "TIMESTAMP WITH TIME ZONE" else "CAST(b AS TIMESTAMP)"
+            return f"CASE WHEN isfinite(b) THEN TRY(epoch_us({moment})) END"
+        if kind in WHOLE_TYPES and unit != "iso":
+            return f"TRY(CAST(CAST(b AS HUGEINT) * {MICROSECONDS[unit]} AS BIGINT))"
+        return "CAST(NULL AS BIGINT)"
 
-    def ordering(self, selects: Sequence[str]) -> list[str]:
-        """Statements that put all events into the table `events`, slot after slot, refused ones first."""
-        columns = "slot, person, k, cell" + (", stranger" if self.sorter.group else "")
-        return [f"CREATE TABLE events AS SELECT {columns} FROM ({' UNION ALL '.join(selects)}) ORDER BY slot"]  # noqa: S608
+    @property
+    def untimed(self) -> str:
+        """Why a time cannot be read."""
+        if self.types[1] not in WHOLE_TYPES:
+            return str(_CODE[Refusal.UNTIMED])
+        kinds = (Refusal.SECONDS, Refusal.MILLISECONDS, Refusal.MICROSECONDS, Refusal.NANOSECONDS)
+        limits = ("1e8", "1e11", "1e14", "1e17", "1e20")
+        size = "abs(CAST(b AS DOUBLE))"
+        cases = [
+            f"WHEN {size} >= {limits[k]} AND {size} < {limits[k + 1]} THEN {_CODE[kind]}"
+            for k, kind in enumerate(kinds)
+        ]
+        return f"CASE {' '.join(cases)} ELSE {_CODE[Refusal.UNTIMED]} END"
 
-    def _fill(self, table: str, columns: str, batch: dict[str, npt.NDArray[Any]]) -> None:
-        self._connection.execute(f"CREATE TABLE {table} ({columns})")
-        if len(batch["id"]):
-            self._connection.register("batch", batch)
-            self._connection.execute(f"INSERT INTO {table} SELECT * FROM batch")  # noqa: S608
-            self._connection.unregister("batch")
+    @property
+    def nothing(self) -> str:
+        """Whether a column holds nothing."""
+        return " OR ".join(f"{key} IS NULL" for key in "abcd"[: len(self.types)])
+
+    @property
+    def places(self) -> list[str]:
+        """Names of places, or degrees, NULL where they are unusable."""
+        if len(self.types) == 3:
+            return [sql_name("c", self.types[2])]
+        return [_degrees(key, kind) for key, kind in zip("cd", self.types[2:], strict=True)]
 
 
-def resolve(connection: duckdb.DuckDBPyConnection, path: Path, staging: Staging, columns: Columns) -> str | None:
-    """The select that sorts a Parquet file; None if a column is of a type that only Python reads.
+def open_parquet(connection: duckdb.DuckDBPyConnection, path: Path, columns: Columns) -> tuple[ParquetFile, TimesSeen]:
+    """Look a Parquet file over; also say the first and last time in it where DuckDB can read them.
 
     Guarantees:
         A file without the columns it should have, or that is no Parquet, raises `Unreadable`.
+        Text that is not UTF-8 is noticed here; it costs only its own rows.
     """
-    types = _types(connection, path, columns)
-    user, time, *place = columns.all
-    instant = _instant(types[time], _quoted(time), columns.unit)
-    grid = staging.sorter.cells if isinstance(staging.sorter.cells, GridCells) else None
-    readable = types[user] in ("VARCHAR", *_WHOLE) and instant is not None
-    readable &= all(types[name] in (_DEGREES if grid else ("VARCHAR", *_WHOLE)) for name in place)
-    if not readable:
-        return None
-    return _select(path, staging, columns, types, instant or "", grid)
+    import duckdb
+
+    name = show_name(path)
+    with reading(path):
+        try:
+            described = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({_text(literal(path))})")  # noqa: S608
+        except duckdb.InvalidInputException:
+            raise Unreadable(
+                f"{name}: not a readable Parquet file. Nothing of it was counted.", file=str(path)
+            ) from None
+        types = {column: kind for column, kind, *_ in described.fetchall()}
+    check_columns(list(types), columns.settings, name, str(path))
+    file = ParquetFile(path, columns, tuple(types[column] for column in columns.all))
+    texts = [key for key, kind in zip("abcd", file.types, strict=False) if kind == "VARCHAR"]
+    lengths = "".join(f", max(strlen({key}))" for key in texts)
+    probe = (
+        f"SELECT min(t), max(t){lengths} FROM (SELECT *, {{}} AS t FROM ({{}})) "  # noqa: S608
+        f"WHERE t IS NULL OR t BETWEEN {EARLIEST} AND {LATEST}"
+    )
+    with reading(path):
+        try:
+            found = connection.execute(probe.format(file.instant, file.select)).fetchall()
+        except duckdb.InvalidInputException:
+            file = ParquetFile(path, columns, file.types, broken=True)
+            found = connection.execute(probe.format(file.instant, file.select)).fetchall()
+    return file, TimesSeen(*found[0][:2])
 
 
-def _select(
-    path: Path, staging: Staging, columns: Columns, types: dict[str, str], instant: str, grid: GridCells | None
-) -> str:
-    sorter, door = staging.sorter, staging.door
-    start, width = sorter.timeline.start(1), sorter.timeline.width
-    user = f"CAST({_quoted(columns.user)} AS VARCHAR)" if types[columns.user] == "VARCHAR" else _quoted(columns.user)
-    texts = [_quoted(name) for name in columns.all if name != columns.time and types[name] == "VARCHAR"]
-    people = "p.whole = u" if types[columns.user] in _WHOLE else "p.name = u"
-    if types[columns.user] in _WHOLE:
-        user = f"TRY_CAST({user} AS BIGINT)"
+def python_rows(connection: duckdb.DuckDBPyConnection, file: ParquetFile) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows for Python to read: whether something is missing, name, time, place; some at a time."""
+    time = "TRY(decode(b))" if file.types[1] == "BLOB" else "b"
+    wanted = ", ".join([file.nothing, sql_name("a", file.types[0]), time, *file.places])
+    with reading(file.path):
+        cursor = connection.cursor()
+        cursor.execute(f"SELECT {wanted} FROM ({file.select})")  # noqa: S608
+        while some := cursor.fetchmany(_FETCHED):
+            yield some
+
+
+def sorting_select(file: ParquetFile, sorter: Sorter, door: Door) -> str:
+    """The select that sorts a file whose times DuckDB can read."""
+    grid = sorter.cells if isinstance(sorter.cells, GridCells) else None
+    start, first, width = sorter.timeline.start(1), sorter.timeline.start(door.first), sorter.timeline.width
     if grid is None:
-        where = ", ".join(f"CAST({_quoted(name)} AS VARCHAR) AS place" for name in columns.place)
-        join, cell, odd = "LEFT JOIN cells c ON c.name = e.place", f"coalesce(c.id, {sorter.cells.other})", "FALSE"
+        where, unplaced, odd = f"{file.places[0]} AS x", "x IS NULL", "FALSE"
+        join, cell = "LEFT JOIN cells c ON c.name = e.x", f"coalesce(c.id, {sorter.cells.other})"
     else:
-        longitude, latitude = (f"CAST({_quoted(name)} AS DOUBLE)" for name in columns.place)
-        where, join = f"{longitude} AS x, {latitude} AS y", ""
-        odd = "NOT (isfinite(x) AND isfinite(y))"
+        longitude, latitude = file.places
+        where, join, unplaced = f"{longitude} AS x, {latitude} AS y", "", "FALSE"
+        odd = "(x IS NULL OR y IS NULL OR NOT (isfinite(x) AND isfinite(y)))"
         cell = f"CASE WHEN {odd} THEN -1 ELSE {_field(grid)} END"
-    unlisted = "FALSE" if sorter.group else "p.id IS NULL"
-    name = f"CAST({_quoted(columns.user)} AS VARCHAR)" if sorter.group else "NULL"
-    first = sorter.timeline.start(door.first)
-    fine = f"t >= {first} AND t < {min(door.until, LATEST + 1)} AND p.id IS NOT NULL AND NOT ({odd}) AND ({cell}) >= 0"
-    words = "".join(f", {text} AS {_quoted('text of ' + text)}" for text in texts)
-    broken = " OR ".join(
-        ["t IS NULL", f"t NOT BETWEEN {EARLIEST} AND {LATEST}", "nothing"]
-        + [
-            f"length({_quoted('text of ' + text)}) NOT BETWEEN 1 AND {LONGEST_NAME} "
-            f"OR contains({_quoted('text of ' + text)}, chr(0))"
-            for text in texts
-        ]
-    )
-    nothing = " OR ".join(f"{_quoted(column)} IS NULL" for column in columns.all)
     inner = (
-        f"SELECT {user} AS u, {instant} AS t, {name} AS s, {where}, {nothing} AS nothing{words} "  # noqa: S608
-        f"FROM read_parquet('{literal(path).replace(chr(39), chr(39) * 2)}')"
+        f"SELECT {sql_name('a', file.types[0])} AS u, {file.instant} AS t, {file.untimed} AS untimed, "  # noqa: S608
+        f"{file.nothing} AS nothing, {where} FROM ({file.select})"
     )
+    timed = f"(t IS NOT NULL AND t BETWEEN {EARLIEST} AND {LATEST})"
     kind = (
-        f"CASE WHEN {fine} THEN 0 WHEN {broken} THEN {_CODE[Refusal.MALFORMED]} "
+        f"CASE WHEN nothing THEN {_CODE[Refusal.INCOMPLETE]} "
+        f"WHEN u IS NULL THEN {_CODE[Refusal.USERLESS]} "
+        f"WHEN NOT {timed} THEN untimed "
+        f"WHEN {unplaced} THEN {_CODE[Refusal.PLACELESS]} "
         f"WHEN t < {start} THEN {_CODE[Refusal.EARLY]} "
         f"WHEN t < {first} THEN {_CODE[Refusal.LATE]} "
         f"WHEN t >= {door.until} THEN {_CODE[Refusal.FUTURE]} "
-        f"WHEN {unlisted} THEN {_CODE[Refusal.UNLISTED]} "
-        f"WHEN {odd} THEN {_CODE[Refusal.MALFORMED]} "
+        f"WHEN {'FALSE' if sorter.group else 'p.id IS NULL'} THEN {_CODE[Refusal.UNLISTED]} "
+        f"WHEN {odd} THEN {_CODE[Refusal.PLACELESS]} "
         f"WHEN ({cell}) < 0 THEN {_CODE[Refusal.OUTSIDE]} ELSE 0 END"
     )
-    since = f"CASE WHEN t BETWEEN {EARLIEST} AND {LATEST} THEN t - {first} END"
     outer = (
-        f"SELECT {kind} AS kind, coalesce(p.id, -1) AS person, CASE WHEN p.id IS NULL THEN s END AS s, "  # noqa: S608
-        f"{since} AS since, {cell} AS cell FROM ({inner}) e LEFT JOIN people p ON {people} {join}"
+        f"SELECT {kind} AS kind, coalesce(p.id, -1) AS person, "  # noqa: S608
+        f"{'CASE WHEN p.id IS NULL THEN u END' if sorter.group else 'NULL'} AS s, "
+        f"CASE WHEN {timed} THEN t - {first} END AS since, {cell} AS cell "
+        f"FROM ({inner}) e LEFT JOIN people p ON p.name = u {join}"
     )
     slot = f"CAST(CASE WHEN kind < 0 THEN kind ELSE since // {width} END AS BIGINT)"
     return (
-        f"SELECT {slot} AS slot, person, s AS stranger, since % {width} AS k, "  # noqa: S608
+        f"SELECT {slot} AS slot, person, CAST(s AS VARCHAR) AS stranger, since % {width} AS k, "  # noqa: S608
         f"CAST(cell AS INTEGER) AS cell FROM ({outer})"
     )
 
 
-def _types(connection: duckdb.DuckDBPyConnection, path: Path, columns: Columns) -> dict[str, str]:
+@contextmanager
+def reading(path: Path | None = None) -> Iterator[None]:
+    """Turn DuckDB's errors, which may quote data, into ours."""
     import duckdb
 
+    name = "a file of events" if path is None else show_name(path)
+    failure: Exception | None = None
     try:
-        told = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [literal(path)]).fetchall()
+        yield
+    except duckdb.OutOfMemoryException:
+        failure = StoreFull("grouping the files needs more memory or disk than there is; no further slot was released")
     except duckdb.Error as error:
-        kind = type(error).__name__
-        raise Unreadable(f"{path}: not a readable Parquet file ({kind})", file=str(path)) from None
-    types = {name: kind for name, kind, *_ in told}
-    missing = [name for name in columns.all if name not in types]
-    if missing:
-        raise Unreadable(f"{path}: {len(missing)} of the columns {', '.join(columns.all)} are missing", file=str(path))
-    return types
+        full = "No space left" in str(error)
+        failure = Unreadable(f"{name}: cannot be read to its end ({type(error).__name__}). Nothing of it was counted.")
+        if full:
+            failure = StoreFull(
+                "the disk for temporary files is full; make room, then try again. No further slot was released"
+            )
+    if failure is not None:
+        raise failure from None
 
 
-def _instant(kind: str, column: str, unit: str) -> str | None:
-    """Microseconds since 1970, NULL where there are none; None if the column is not a time that DuckDB knows."""
-    if kind in _TIMES:
-        moment = column if kind == "TIMESTAMP WITH TIME ZONE" else f"CAST({column} AS TIMESTAMP)"
-        return f"CASE WHEN isfinite({column}) THEN epoch_us({moment}) END"
-    if kind in _WHOLE and unit != "iso":
-        return f"TRY_CAST(CAST({column} AS HUGEINT) * {MICROSECONDS[unit]} AS BIGINT)"
-    return None
+def _degrees(column: str, kind: str) -> str:
+    """Degrees as a double, NULL where there are none."""
+    if kind in (*WHOLE_TYPES, "DOUBLE", "FLOAT"):
+        return f"CAST({column} AS DOUBLE)"
+    if kind.startswith("DECIMAL"):
+        return f"CAST(CAST({column} AS VARCHAR) AS DOUBLE)"  # rounded once, as Python rounds the text
+    if kind not in ("VARCHAR", "BLOB"):
+        return "CAST(NULL AS DOUBLE)"
+    text = f"TRY(decode({column}))" if kind == "BLOB" else column
+    return f"CASE WHEN regexp_full_match({text}, {_text(NUMBER)}) THEN TRY_CAST(trim({text}) AS DOUBLE) END"
 
 
 def _field(grid: GridCells) -> str:
@@ -205,19 +252,5 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _is_plain(name: str) -> bool:
-    """Whether a name is how a whole number is written."""
-    digits = name.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and len(digits) < 19 and str(int(name)) == name
-
-
-def _words(words: Sequence[str | None]) -> npt.NDArray[Any]:
-    column = np.empty(len(words), object)
-    column[:] = words
-    return column
-
-
-def _masked(numbers: Sequence[int | None]) -> npt.NDArray[Any]:
-    column = np.ma.array([number or 0 for number in numbers], np.int64)
-    column.mask = [number is None for number in numbers]
-    return column
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

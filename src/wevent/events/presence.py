@@ -13,6 +13,7 @@ import numpy.typing as npt
 from wevent.errors import CorruptState, InvalidSetting
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 class Carry:
@@ -30,17 +31,36 @@ class Carry:
         self._cell = np.empty(0, np.int64)
         self._slot = np.empty(0, np.int64)
 
-    def rows(self, slot: int, seen: Ints) -> Ints:
-        """Take a slot's cells, -1 for who was not seen, and give everybody's row, -1 for nobody (axes: person)."""
-        more = seen.size - self._cell.size
-        self._cell = np.concatenate([self._cell, np.full(max(0, more), -1, np.int64)])
-        self._slot = np.concatenate([self._slot, np.zeros(max(0, more), np.int64)])
+    def rows(self, slot: int, seen: Ints, registered: Bools | None = None) -> Ints:
+        """Take a slot's cells and give everybody's row.
+
+        Args:
+            slot: its number.
+            seen: everybody's cell, -1 for who was not seen (axes: person).
+            registered: whose events count in this slot; without it everybody's (axes: person).
+
+        Returns:
+            Everybody's cell, -1 for nobody (axes: person).
+
+        Guarantees:
+            As soon as somebody's carry ends, by age or because they left, where and when they were seen is wiped.
+        """
+        more = np.full(max(0, seen.size - self._cell.size), -1, np.int64)
+        self._cell, self._slot = np.concatenate([self._cell, more]), np.concatenate([self._slot, more])
         there = seen >= 0
         self._cell[: seen.size][there] = seen[there]
         self._slot[: seen.size][there] = slot
-        fresh = (self._cell >= 0) & (slot - self._slot < self.age)
-        self._cell[~fresh] = -1
-        return np.where(fresh, self._cell, -1)[: seen.size]
+        gone = np.zeros(self._cell.size, bool)
+        if registered is not None:
+            gone[: registered.size] = ~registered[: gone.size]
+            gone[registered.size :] = True
+        self._wipe(gone | (slot - self._slot >= self.age))
+        rows = self._cell[: seen.size].copy()
+        self._wipe(slot + 1 - self._slot >= self.age)  # not needed in the next slot, so not kept until then
+        return rows
+
+    def _wipe(self, chosen: Bools) -> None:
+        self._cell[chosen] = self._slot[chosen] = -1
 
     def state(self) -> Ints:
         """Cells and slots, one after the other, for `take`."""

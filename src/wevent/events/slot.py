@@ -23,7 +23,9 @@ class Slot:
         places: a mapping user → cell (or → a tuple of cells where the settings allow several), or an
             integer array aligned with the register holding cell indices, -1 for absent (two
             dimensions where the settings allow several cells). `None` is an empty slot.
-        groups: for rows that stand for a group: name → whole counts per cell.
+        groups: for rows that stand for a group: name → whole counts per cell. Count nobody there who is registered, or
+            who left and whose windows are still alive: the group's row knows nothing of what they spent, so their
+            windows would hold more than their budget. `Register.unknown` tells who may be counted.
         strangers: the same for people whom nobody can keep from coming: never refused for being many, since that
             would tell. Each cell is cut to the group's declared size instead, which moves by at most what they move.
         counts: instead of `places` and `groups`, whole counts of shape (row, cell).

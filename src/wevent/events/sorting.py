@@ -1,4 +1,4 @@
-"""Events fall into slots: what lines say comes in, numbers of slots, people and cells go out; the rest is counted.
+"""Sorts events into slots and gives people and cells their numbers; counts what it refuses, by reason.
 
 Each event is looked at by itself. Whether it is taken depends on its own words, on a public clock and on public
 settings, never on another event.
@@ -9,28 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 import numpy as np
 
 from wevent.events.bounding import Ints
 from wevent.events.cells import Cells
 from wevent.events.formats import Raw, Reader
-from wevent.events.timeline import Timeline
-
-
-class Refusal(StrEnum):
-    """Why an event is not taken; in this order, the first that holds."""
-
-    MALFORMED = "malformed"
-    """Not readable, or longer than a line may be."""
-    EARLY = "before the first slot"
-    LATE = "late"
-    """Its slot is closed."""
-    FUTURE = "in the future"
-    """Later than the clock, or the operator's word, allows."""
-    UNLISTED = "of unlisted people"
-    OUTSIDE = "outside the cells"
+from wevent.events.refusals import Refusal, RefusedEvent
+from wevent.events.timeline import Timeline, TimesSeen
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +38,7 @@ class Sorted:
         cell: the index of the cell.
         strangers: names of people who are not listed but count into the group.
         refused: numbers of refusals.
+        seen: the first and the last readable time among all of them, refused ones included.
     """
 
     slot: Ints = field(repr=False)
@@ -60,6 +47,7 @@ class Sorted:
     cell: Ints = field(repr=False)
     strangers: list[str] = field(repr=False)
     refused: Counter[Refusal] = field(repr=False)
+    seen: TimesSeen = field(default_factory=TimesSeen, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +77,8 @@ class Sorter:
                 elif line:
                     try:
                         yield read(line)
-                    except ValueError:
-                        refused[Refusal.MALFORMED] += 1
+                    except RefusedEvent as refusal:
+                        refused[refusal.kind] += 1
 
         return self.sort_raw(told(), door, refused)
 
@@ -105,7 +93,14 @@ class Sorter:
         taken: list[tuple[int, int, int, int]] = []
         strangers: dict[str, int] = {}
         start, width = self.timeline.start(1), self.timeline.width
+        first = last = None
         for user, instant, place in events:
+            if first is None or last is None:
+                first = last = instant
+            elif instant < first:
+                first = instant
+            elif instant > last:
+                last = instant
             since = instant - start
             slot = since // width + 1
             if slot < 1:
@@ -126,11 +121,17 @@ class Sorter:
             try:
                 cell = self.cells.find(place)
             except ValueError:
-                refused[Refusal.MALFORMED] += 1
+                refused[Refusal.PLACELESS] += 1
                 continue
             if cell < 0:
                 refused[Refusal.OUTSIDE] += 1
                 continue
             taken.append((slot, person, since % width, cell))
         slots, persons, offsets, cells = np.array(taken, np.int64).reshape(-1, 4).T
-        return Sorted(slots, persons, offsets, cells, list(strangers), refused)
+        return Sorted(slots, persons, offsets, cells, list(strangers), refused, TimesSeen(first, last))
+
+
+def unfinished() -> Sorted:
+    """One line that was refused because it has no end."""
+    none = np.empty(0, np.int64)
+    return Sorted(none, none, none, none, [], Counter({Refusal.UNFINISHED: 1}))

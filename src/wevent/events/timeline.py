@@ -1,4 +1,4 @@
-"""Time cut into slots: an origin, a width and a first instant come in, numbers of slots go out.
+"""Cuts time into slots: says which slot holds an instant, and when a slot begins and ends.
 
 All instants are whole microseconds since 1970 in UTC. Slot 1 is the one that holds `first`; slots lie on the grid of
 `origin` and `width`.
@@ -52,6 +52,20 @@ class Timeline:
     def closed(self, instant: int, lateness: int = 0) -> int:
         """The last slot that is over, with `lateness` to spare, at an instant; 0 for none."""
         return max(0, self.number(instant - lateness) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class TimesSeen:
+    """The first and the last instant among some events, for the operator; None where there was none."""
+
+    first: int | None = None
+    last: int | None = None
+
+    def and_also(self, other: TimesSeen) -> TimesSeen:
+        """The first and the last of both."""
+        firsts = [time for time in (self.first, other.first) if time is not None]
+        lasts = [time for time in (self.last, other.last) if time is not None]
+        return TimesSeen(min(firsts, default=None), max(lasts, default=None))
 
 
 def to_instant(text: str) -> int:

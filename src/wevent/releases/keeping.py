@@ -112,19 +112,25 @@ def take_learned(publisher: Publisher, parts: Mapping[str, bytes]) -> None:
     _take(publisher, {**publisher.more_state(), **{name: unpack(data) for name, data in parts.items()}})
 
 
-def forfeit(publisher: Publisher) -> Release:
+def forfeit(publisher: Publisher, hold: int = 1) -> Release:
     """Give the next slot up after a restore: nobody spends anything until their windows have left it behind.
 
     The copy that was lost may have spent everybody's budget there, also that of people whom this one does
     not know yet.
 
+    Args:
+        publisher: as it was restored.
+        hold: so many slots, the one given up included, leave nobody room: the longest window that anybody may have
+            required in the lost copy. 1 if every requirement change made there is known again.
+
     Guarantees:
         Nothing is drawn, and the counts repeat.
         No row, of somebody who joins later neither, spends anything in the w - 1 slots that follow.
+        Nobody spends anything in the first `hold` slots, the one given up included.
     """
     publisher.members.begin_slot()
     slot = publisher.ledger.slot
-    publisher.ledger.forfeit()
+    publisher.ledger.forfeit(hold)
     return publisher.repeat(slot)
 
 

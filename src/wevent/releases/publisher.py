@@ -6,9 +6,8 @@ count out of many budgets, a trigger that decides whether to publish (SPEC ยง5-ย
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,21 +15,20 @@ import numpy.typing as npt
 
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.budgets.schedules import Planned, Schedule
+from wevent.budgets.schedules import Planned
+from wevent.budgets.single import Single
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
-from wevent.decisions.change import Trigger
-from wevent.decisions.estimators import Estimator, Sampled
 from wevent.decisions.evidence import Offers
 from wevent.decisions.selection import Selection, choose_threshold
 from wevent.decisions.watch import WatchTrigger, least_seen
 from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
 from wevent.events.slot import Slot
 from wevent.noise import Noise, SecureNoise
-from wevent.releases.filters import Unfiltered, View
 from wevent.releases.journal import Journal, MemoryJournal
+from wevent.releases.mechanism import Mechanism as Mechanism
 from wevent.releases.release import Decision, Raw, Release, Trace, expected_error
 from wevent.settings import Privacy, has_numba
 from wevent.units import Units
@@ -38,23 +36,7 @@ from wevent.units import Units
 _TRACED_ROWS = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class Mechanism:
-    """A named choice on the axes schedule, trigger, estimator and filter."""
-
-    name: str
-    schedule: Schedule
-    trigger: Trigger
-    estimator: Estimator = field(default_factory=Sampled)
-    filter: Callable[[int], View] = Unfiltered
-
-    @property
-    def plain(self) -> bool:
-        """Whether the last published counts, which are whole, are all that is shown."""
-        return self.filter is Unfiltered and self.estimator.whole
-
-
-class Publisher:
+class Publisher(Single):
     """Publishes one stream.
 
     Guarantees:
@@ -77,7 +59,7 @@ class Publisher:
         fast: bool | None = None,
     ) -> None:
         self.privacy = privacy or Privacy()
-        self.mechanism = mechanism
+        self.mechanism = mechanism = mechanism.fresh()
         self.domain = Domain(cells)
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self._noise: Noise = SecureNoise() if noise is None else noise
@@ -104,7 +86,11 @@ class Publisher:
         self.members.join(user, requirement)
 
     def leave(self, user: Hashable) -> None:
-        """End a registration from the next slot on."""
+        """End a registration from the next slot on.
+
+        The person must not be counted in a declared group until their windows have closed; `Register.unknown` leaves
+        them out for as long.
+        """
         self.members.leave(user)
 
     def change(self, user: Hashable, requirement: Requirement) -> None:
@@ -172,10 +158,7 @@ class Publisher:
         if (kept := self.journal.find(slot.number)) is not None:
             return kept
         tally = self._read(slot)
-        self._plan()
-        offer = self.ledger.offer(self.mechanism.schedule)
-        borders = self._borders()
-        self.journal.charge(offer)  # before anything is drawn; if it cannot be kept, the slot can be tried again
+        offer, borders = self._charge()
         self.ledger.charge(offer)
         view, trigger = self.view, self.mechanism.trigger
         usual = trigger.state() if isinstance(trigger, WatchTrigger) else None
@@ -194,11 +177,25 @@ class Publisher:
         self.ledger.settle(release.decision is Decision.PUBLISHED)  # refunds part 2 if nothing was published
         return release
 
-    def _plan(self) -> None:
-        """Let a schedule that looks ahead do so, from what is public."""
+    def _charge(self) -> tuple[Offer, npt.NDArray[np.float64] | None]:
+        """Plan, offer, and keep the charge before anything is drawn.
+
+        Guarantees:
+            If the charge cannot be kept, everything is as before and the slot can be tried again.
+        """
         schedule = self.mechanism.schedule
-        if isinstance(schedule, Planned):
-            schedule.plan(self.ledger.now(), self._foretell)
+        before = schedule.state() if isinstance(schedule, Planned) else None
+        try:
+            if isinstance(schedule, Planned):
+                schedule.plan(self.ledger.now(), self._foretell)
+            offer = self.ledger.offer(schedule)
+            borders = self._borders()
+            self.journal.charge(offer)
+        except BaseException:
+            if isinstance(schedule, Planned) and before is not None:
+                schedule.restore(before)
+            raise
+        return offer, borders
 
     def _foretell(
         self, intervals: npt.NDArray[np.int64], budgets: Units, looking: Units | None = None

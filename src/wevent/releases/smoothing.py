@@ -20,6 +20,9 @@ from wevent.releases.release import NORMAL_95, Release
 
 Slots = npt.NDArray[np.int64]
 
+_ROUNDED = 1e-6
+"""A variance may be off by this part of what it was."""
+
 _LATER = 50
 """Models count by how well they did up to so many publications after a slot."""
 
@@ -145,7 +148,11 @@ def _smooth(slots: Slots, values: Floats, noise: Floats, last: int) -> tuple[Flo
 
 
 def _knowing_later(models: Models, state: Floats, gap: int, ahead: Floats, later: Floats) -> Floats:
-    """A state, knowing what is known `gap` slots later, where `ahead` was foretold and `later` is known [Rauch65]."""
+    """A state, knowing what is known `gap` slots later, where `ahead` was foretold and `later` is known [Rauch65].
+
+    After a burst the bank goes back to what it knew before, so that `ahead` did not come from this state. It shows in
+    a variance that would grow or fall below 0: there the state stays as it is.
+    """
     step, left = models.glides * gap, models.memory**gap
     _, _, of_level, both, of_second = state
     # How this state and the foretold one vary together: rows are level and second here, columns there.
@@ -162,9 +169,12 @@ def _knowing_later(models: Models, state: Floats, gap: int, ahead: Floats, later
     known[2] = of_level + ll * (ll * x + ls * y) + ls * (ll * y + ls * z)
     known[3] = both + sl * (ll * x + ls * y) + ss * (ll * y + ls * z)
     known[4] = of_second + sl * (sl * x + ss * y) + ss * (sl * y + ss * z)
-    return known
+    shrunk = [(known[k] >= -_ROUNDED * state[k]) & (known[k] <= (1 + _ROUNDED) * state[k]) for k in (2, 4)]
+    whole = models.shown(known)[1] >= -_ROUNDED * (state[2] + state[4])
+    return np.where(shrunk[0] & shrunk[1] & whole, known, state)
 
 
 def _mixed(weight: Floats, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance over models; a variance that rounding took below 0 is 0."""
     middle = (weight * mean).sum(axis=0)
-    return middle, (weight * (variance + np.square(mean - middle))).sum(axis=0)
+    return middle, (weight * (np.maximum(variance, 0.0) + np.square(mean - middle))).sum(axis=0)

@@ -6,13 +6,15 @@ decided what to spend, and the import linter watches over it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from wevent.budgets.feasibility import DynamicPromise, FixedPromise, Promise, Use, uses
+from wevent.reports.changes import unlawful_changes
+from wevent.reports.findings import Audit, Line, Terms, Violation
 from wevent.reports.history import GROUP, Asked, History, SlotRecord
 from wevent.units import show
 
@@ -23,82 +25,18 @@ _EVERYTHING = 10**15
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What was promised, in units and slots as people asked for it; the backward side is 0 for a fixed requirement."""
-
-    kind: str
-    epsilon: int
-    window: int
-    backward_epsilon: int = 0
-    backward_window: int = 0
-
-    def __str__(self) -> str:
-        ahead = f"epsilon={show(self.epsilon)} over {self.window} slots"
-        if self.kind == "fixed":
-            return ahead
-        return f"forward {ahead}, backward epsilon={show(self.backward_epsilon)} over {self.backward_window} slots"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A promise, how many people it was made to, and its worst window.
+class PersonClass:
+    """People with the same past, who are judged together.
 
     Attributes:
-        terms: what was promised.
-        people: how many; the declared group counts as one row of its declared size.
-        windows: how many windows of classes of people were looked at.
-        worst: the window of the largest spent over allowed; None if nothing was spent in any.
+        seats: (since, row) in order; row -1 for none.
+        asked: what they asked for, in the order of asking.
+        unlisted_until: the last slot in which they may have been among the unlisted people, 0 if in none.
     """
 
-    terms: Terms
-    people: int
-    windows: int
-    worst: Use | None
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A broken promise, or a history that cannot be trusted.
-
-    Attributes:
-        slot: the exact slot in which it happened.
-        what: what is wrong, in words that name no user.
-        people: how many people it concerns; 0 for the history itself.
-    """
-
-    slot: int
-    what: str
-    people: int
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """What was found.
-
-    Attributes:
-        stream: its name.
-        slots: how many slots were looked at.
-        people: how many people were ever promised anything.
-        classes: how many different pasts they have.
-        lines: every promise with its worst window.
-        violations: in the order of slots; empty if every promise was kept.
-        decisions: how many slots ended how.
-        forfeited: slots given up after a restore.
-    """
-
-    stream: str
-    slots: int
-    people: int
-    classes: int
-    lines: list[Line]
-    violations: list[Violation]
-    decisions: dict[str, int]
-    forfeited: list[int] = field(default_factory=list)
-
-    @property
-    def kept(self) -> bool:
-        """Whether every promise was kept."""
-        return not self.violations
+    seats: tuple[tuple[int, int], ...]
+    asked: tuple[Asked, ...]
+    unlisted_until: int
 
 
 def audit(history: History, progress: Progress | None = None) -> Audit:
@@ -106,27 +44,39 @@ def audit(history: History, progress: Progress | None = None) -> Audit:
 
     Guarantees:
         `kept` exactly if every slot was charged and ended once and in order, everybody with a requirement in force was
-        charged, and every window of every promise holds at most its budget.
-        Windows that reach into slots given up after a restore hold nothing spent after them.
+        charged and nobody else, every requirement change took effect after it was stored, and every window of every
+        promise holds at most its budget.
+        What the row of unlisted people spent counts for everybody who was listed later: they may have been in it. So
+        does what the unlisted are promised, until its last window has closed.
+        Windows that reach into slots given up after a restore hold nothing spent after them, and nobody spends
+        anything while everybody is held back.
     """
-    found = list(_whole_history(history))
+    found = [*_whole_history(history), *_held_back(history), *unlawful_changes(history)]
     carry = int(history.settings.get("people.carry", 1))
     last = history.slots[-1].slot if history.slots else 0
     spent = {record.slot: record.spent for record in history.slots if not record.forfeited}
     forfeited = [record.slot for record in history.slots if record.forfeited]
     lines: dict[Terms, _Tally] = {}
-    classes = _classes(history)
-    for done, ((seats, asked), people) in enumerate(classes.items(), start=1):
-        sizes = _people(people, history)
-        units, missing = _spends(seats, asked, spent, last)
-        if missing is not None:
-            found.append(Violation(missing, "somebody with a requirement in force was not charged", sizes))
-        for terms, promises in _promises(asked, last, carry):
+    classes = person_classes(history)
+    unlisted = spends_of_unlisted(history, spent, last)
+    for done, (people, persons) in enumerate(classes.items(), start=1):
+        sizes = how_many(persons, history)
+        past = spends(people, spent, last, unlisted)
+        units = past.units
+        found += [Violation(slot, what, sizes) for what, slot in past.problems.items()]
+        for terms, promises in _promises(people.asked, last, carry):
             tally = lines.setdefault(terms, _Tally())
             tally.people += sizes
             broken = tally.look(units, promises, forfeited)
             if broken is not None:
                 found.append(_broken(broken, terms, units, forfeited, carry, sizes))
+        for terms, promises in _while_unlisted(people, history, carry):
+            broken = _Tally().look(units, promises, forfeited)
+            if broken is not None:
+                violation = _broken(broken, terms, units, forfeited, carry, sizes)
+                found.append(
+                    replace(violation, what=f"promised to the unlisted until they were listed: {violation.what}")
+                )
         if progress is not None:
             progress(done, len(classes))
     decisions: dict[str, int] = {}
@@ -135,7 +85,7 @@ def audit(history: History, progress: Progress | None = None) -> Audit:
     told = [Line(terms, tally.people, tally.windows, tally.worst) for terms, tally in lines.items()]
     found.sort(key=lambda violation: (violation.slot, violation.what))
     everybody = len([person for person in history.asked if person != GROUP])
-    return Audit(history.name, last, everybody, len(classes), told, found, decisions, forfeited)
+    return Audit(history.name, last, everybody, len(classes), told, found, decisions, forfeited, history.held_until)
 
 
 class _Tally:
@@ -197,46 +147,104 @@ def _record_problems(record: SlotRecord, published: int, newest: bool) -> Iterab
         yield "a slot does not show the last published counts"
 
 
-def _classes(history: History) -> dict[tuple[tuple[tuple[int, int], ...], tuple[Asked, ...]], list[int]]:
+def _held_back(history: History) -> Iterator[Violation]:
+    """After a restore nobody spends anything while everybody is held back, at least as long as known windows are."""
+    carry = int(history.settings.get("people.carry", 1))
+    if not any(record.forfeited for record in history.slots):
+        return
+    until, longest, short = 0, 1, False
+    windows = sorted({(asked.since, _longest(asked) + carry - 1) for own in history.asked.values() for asked in own})
+    for record in history.slots:
+        if not record.forfeited:
+            if record.slot < until and record.spent.any():
+                yield Violation(
+                    record.slot, f"something was spent while everybody is held back until slot {until - 1}", 0
+                )
+                until = 0  # one is enough
+            continue
+        until = max(until, record.slot + record.hold)
+        while windows and windows[0][0] <= record.slot:
+            longest = max(longest, windows.pop(0)[1])
+        if not short and record.hold < longest:
+            short = True
+            yield Violation(
+                record.slot,
+                f"a slot was given up after a restore, and everybody is held back for {record.hold} slots only, where "
+                f"windows of {longest} slots were promised",
+                0,
+            )
+
+
+def _longest(asked: Asked) -> int:
+    return max(asked.window, asked.backward_window)
+
+
+def person_classes(history: History) -> dict[PersonClass, list[int]]:
     """People by their past: those who sat in the same rows and asked for the same are looked at once."""
-    classes: dict[tuple[tuple[tuple[int, int], ...], tuple[Asked, ...]], list[int]] = {}
+    classes: dict[tuple[tuple[tuple[int, int], ...], tuple[Asked, ...], int], list[int]] = {}
+    grouped = history.settings.get("people.group") is not None
     for person, asked in history.asked.items():
-        key = tuple(history.seats.get(person, ())), tuple(asked)
-        classes.setdefault(key, []).append(person)
-    return classes
+        before = history.listed.get(person, asked[0].since) - 1 if grouped and person != GROUP else 0
+        classes.setdefault((tuple(history.seats.get(person, ())), tuple(asked), before), []).append(person)
+    return {PersonClass(*past): persons for past, persons in classes.items()}
 
 
-def _people(people: list[int], history: History) -> int:
+def how_many(persons: list[int], history: History) -> int:
+    """The number of people of a class; the declared group counts with its declared size."""
     group = history.settings.get("people.group")
-    return sum(int(group["size"]) if person == GROUP and group else 1 for person in people)
+    return sum(int(group["size"]) if person == GROUP and group else 1 for person in persons)
 
 
-def _spends(
-    seats: tuple[tuple[int, int], ...],
-    asked: tuple[Asked, ...],
-    spent: dict[int, npt.NDArray[np.int64]],
-    last: int,
-) -> tuple[list[int], int | None]:
-    """What a class of people spent, slot by slot; and the first slot that should have charged them and did not."""
-    units, missing = [0] * last, None
-    in_force = [False] * (last + 1)
-    for place, wish in enumerate(asked):
-        end = asked[place + 1].since if place + 1 < len(asked) else last + 1
-        for slot in range(wish.since, min(end, last + 1)):
-            in_force[slot] = wish.kind != "leave"
-    ends = [since for since, _ in seats[1:]] + [last + 1]
+Spent = dict[int, npt.NDArray[np.int64]]
+"""What every row spent, by slot (axes: row)."""
+
+
+def spends_of_unlisted(history: History, spent: Spent, last: int) -> list[int]:
+    """What the row of unlisted people spent, slot by slot; nothing where there is none."""
+    rows = _rows(tuple(history.seats.get(GROUP, ())), last)
+    units = [0] * last
+    for slot, charges in spent.items():
+        if 0 <= rows[slot] < charges.size:
+            units[slot - 1] = int(charges[rows[slot]])
+    return units
+
+
+def _rows(seats: tuple[tuple[int, int], ...], last: int) -> list[int]:
+    """The row of every slot from 0 on, -1 for none."""
     row_of = [-1] * (last + 1)
+    ends = [since for since, _ in seats[1:]] + [last + 1]
     for (since, row), end in zip(seats, ends, strict=bool(seats)):
         row_of[since : min(end, last + 1)] = [row] * (min(end, last + 1) - since)
-    for slot in range(1, last + 1):
-        if slot not in spent:
-            continue
+    return row_of
+
+
+@dataclass(frozen=True, slots=True)
+class Spends:
+    """What a class of people spent, slot by slot from 1 on; and what is wrong with how they were charged, and where."""
+
+    units: list[int]
+    problems: dict[str, int]
+
+
+def spends(people: PersonClass, spent: Spent, last: int, unlisted: list[int]) -> Spends:
+    """What a class of people spent: in their own rows, and before they were listed in that of the unlisted."""
+    units = [*unlisted[: people.unlisted_until], *[0] * (last - people.unlisted_until)][:last]
+    in_force = [False] * (last + 1)
+    for place, wish in enumerate(people.asked):
+        end = people.asked[place + 1].since if place + 1 < len(people.asked) else last + 1
+        for slot in range(wish.since, min(end, last + 1)):
+            in_force[slot] = wish.kind != "leave"
+    row_of = _rows(people.seats, last)
+    problems: dict[str, int] = {}
+    for slot, charges in spent.items():
         row = row_of[slot]
-        if 0 <= row < spent[slot].size:
-            units[slot - 1] = int(spent[slot][row])
-        elif in_force[slot] and missing is None:
-            missing = slot
-    return units, missing
+        if 0 <= row < charges.size:
+            units[slot - 1] += int(charges[row])
+            if not in_force[slot]:
+                problems.setdefault("somebody was counted in a row without a requirement in force", slot)
+        elif in_force[slot]:
+            problems.setdefault("somebody with a requirement in force was not charged", slot)
+    return Spends(units, problems)
 
 
 def _promises(asked: tuple[Asked, ...], last: int, carry: int) -> Iterable[tuple[Terms, list[Promise]]]:
@@ -253,6 +261,12 @@ def _promises(asked: tuple[Asked, ...], last: int, carry: int) -> Iterable[tuple
         terms = Terms("dynamic", wish.epsilon, wish.window, wish.backward_epsilon, wish.backward_window)
         sides = (wish.backward_epsilon, back, wish.epsilon, window)
         yield terms, [DynamicPromise(slot, *sides) for slot in range(wish.since, end + 1)]
+
+
+def _while_unlisted(people: PersonClass, history: History, carry: int) -> Iterable[tuple[Terms, list[Promise]]]:
+    """What was promised to people before they were listed."""
+    if people.unlisted_until > 0:
+        yield from _promises(tuple(history.asked.get(GROUP, ())), people.unlisted_until, carry)
 
 
 def _broken(use: Use, terms: Terms, units: list[int], forfeited: list[int], carry: int, people: int) -> Violation:

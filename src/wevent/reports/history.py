@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from wevent.errors import CorruptState
 from wevent.store.arrays import counts, real, whole
 from wevent.store.database import Database
+from wevent.store.rows import check, check_table, checked
 from wevent.store.schema import releases, requirements, seats, shown, slots, waiting
 from wevent.store.streams import find_stream
 
@@ -40,6 +43,7 @@ class SlotRecord:
         source: the slot whose counts it shows, 0 for none; None if it has no release.
         part_1: charged to every row for measuring change (axes: row).
         part_2: charged to every row for publishing (axes: row).
+        hold: if it was forfeited, nobody spends anything before the slot `slot + hold`.
     """
 
     slot: int
@@ -51,6 +55,7 @@ class SlotRecord:
     source: int | None
     part_1: npt.NDArray[np.int64] = field(repr=False)
     part_2: npt.NDArray[np.int64] = field(repr=False)
+    hold: int = 0
 
     @property
     def spent(self) -> npt.NDArray[np.int64]:
@@ -71,6 +76,29 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Changes:
+    """Every requirement change as it was stored, refused ones too (axes of all arrays: change).
+
+    Attributes:
+        number: in the order of storing.
+        person: whose it is.
+        since: the slot from which on it holds.
+        stored: when it was stored, in microseconds since 1970.
+        charged_slot: the last charged slot when it was stored.
+        begun_slot: the last slot that had begun by then, or whose files had been handed over.
+        refused: whether it could not be met when its slot came.
+    """
+
+    number: npt.NDArray[np.int64]
+    person: npt.NDArray[np.int64]
+    since: npt.NDArray[np.int64]
+    stored: npt.NDArray[np.int64]
+    charged_slot: npt.NDArray[np.int64]
+    begun_slot: npt.NDArray[np.int64]
+    refused: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """A stream's whole past.
 
@@ -83,6 +111,8 @@ class History:
         stale: how many batches of events wait for slots that are over; there must be none.
         assumptions: what must be true for the shown counts to be right in the mean, in words; often nothing.
         unshown: slots that ended without a view of their own in a stream that has views; there must be none.
+        changes: every requirement change as it was stored; None if that is not known.
+        listed: per person the slot since which they count as listed; before it they may be among the unlisted.
     """
 
     name: str
@@ -93,28 +123,41 @@ class History:
     stale: int = 0
     assumptions: tuple[str, ...] = ()
     unshown: tuple[int, ...] = ()
+    changes: Changes | None = field(default=None, repr=False)
+    listed: dict[int, int] = field(default_factory=dict, repr=False)
+
+    @property
+    def held_until(self) -> int:
+        """The first slot in which anything may be spent after slots were given up; 0 if none were."""
+        return max((record.slot + record.hold for record in self.slots if record.forfeited), default=0)
 
 
 def read_history(database: Database, name: str | None = None) -> History:
-    """Read a stream's past at one moment."""
+    """Read a stream's past at one moment.
+
+    Guarantees:
+        Every row that is read bears its checksum, or `CorruptState` is raised.
+    """
     stream, settings = find_stream(database, name)
     with database.read() as connection:
         past = list(_slots(connection, stream.id))
-        asked = _asked(connection, stream.id)
+        asked, listed, changes = _asked(connection, stream.id)
         _add_group(asked, settings)
         sat: dict[int, list[tuple[int, int]]] = {}
-        order = sa.select(seats.c.person, seats.c.since, seats.c.row).where(seats.c.stream == stream.id)
-        for person, since, row in connection.execute(order.order_by(seats.c.since)):
+        order = (seats.c.person, seats.c.since)
+        for _, person, since, row, *_ in checked(connection, seats, seats.c.stream == stream.id, order_by=order):
             sat.setdefault(person, []).append((since, row))
         over = sa.select(sa.func.max(releases.c.slot)).where(releases.c.stream == stream.id).scalar_subquery()
         stale = sa.select(sa.func.count()).select_from(waiting).where(waiting.c.stream == stream.id)
         left = connection.execute(stale.where(waiting.c.slot <= over)).scalar_one()
-        views = sa.select(shown.c.slot, shown.c.assumption).where(shown.c.stream == stream.id)
-        said: dict[int, str | None] = dict(connection.execute(views).all())
+        check_table(connection, waiting, waiting.c.stream == stream.id)
+        views = checked(connection, shown, shown.c.stream == stream.id)
+        place = list(shown.c.keys()).index("assumption")
+        said: dict[int, str | None] = {row[1]: row[place] for row in views}
     filtered = bool(said) or "privacy.estimator" in settings
     unshown = tuple(record.slot for record in past if filtered and record.decision and record.slot not in said)
     words = tuple(sorted({words for words in said.values() if words is not None}))
-    return History(stream.name, settings, past, asked, sat, left, words, unshown)
+    return History(stream.name, settings, past, asked, sat, left, words, unshown, changes, listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +192,15 @@ def public_releases(database: Database, stream: int, cells: int, first: int, las
     source, error = -1, np.full(cells, np.inf)
     noisy: Counts = np.zeros(cells, np.int64)
     with database.read() as connection:
+        for table in (releases, shown):
+            check_table(connection, table, table.c.stream == stream, table.c.slot.between(first, last))
         for row in connection.execute(mine.order_by(releases.c.slot)):
             if row.source not in (source, 0):
                 kept = row
                 if row.source != row.slot:
                     there = (releases.c.stream == stream) & (releases.c.slot == row.source)
                     kept = connection.execute(sa.select(releases).where(there)).one()
+                    check(releases, [kept])
                 noisy, error = counts(kept.counts), real(kept.standard_error)
             source = row.source
             seen = (noisy, error) if row.view is None else (counts(row.view), real(row.view_error))
@@ -163,39 +209,63 @@ def public_releases(database: Database, stream: int, cells: int, first: int, las
 
 
 def _slots(connection: Connection, stream: int) -> Iterator[SlotRecord]:
-    both = slots.outerjoin(releases, (releases.c.stream == slots.c.stream) & (releases.c.slot == slots.c.slot))
-    chosen = sa.select(
-        slots, releases.c.released, releases.c.decision, releases.c.threshold, releases.c.source
-    ).select_from(both)
-    for row in connection.execute(chosen.where(slots.c.stream == stream).order_by(slots.c.slot)):
+    ended: dict[int, tuple[Any, ...]] = {}
+    wanted = [releases.c.keys().index(name) for name in ("released", "decision", "threshold", "source")]
+    for row in checked(connection, releases, releases.c.stream == stream):
+        ended[row[1]] = tuple(row[place] for place in wanted)
+    columns = slots.c.keys()
+    for row in checked(connection, slots, slots.c.stream == stream, order_by=(slots.c.slot,)):
+        kept = dict(zip(columns, row, strict=True))
+        released, decision, threshold, source = ended.pop(kept["slot"], (None, None, None, None))
         yield SlotRecord(
-            row.slot,
-            row.charged,
-            row.released,
-            row.forfeited,
-            row.decision,
-            row.threshold,
-            row.source,
-            whole(row.part_1),
-            whole(row.part_2),
+            kept["slot"],
+            kept["charged"],
+            released,
+            bool(kept["forfeited"]),
+            decision,
+            threshold,
+            source,
+            whole(kept["part_1"]),
+            whole(kept["part_2"]),
+            kept["hold"],
         )
+    if ended:
+        raise CorruptState("a release in the store has no charge; restore the store from a whole copy")
 
 
-def _asked(connection: Connection, stream: int) -> dict[int, list[Asked]]:
-    order = sa.select(requirements).where(requirements.c.stream == stream, ~requirements.c.refused)
+_FACTS = ("number", "person", "since", "stored", "charged_slot", "begun_slot", "refused")
+_TERMS = ("kind", "epsilon", "window", "backward_epsilon", "backward_window")
+
+
+def _asked(connection: Connection, stream: int) -> tuple[dict[int, list[Asked]], dict[int, int], Changes]:
+    """What everybody asked for, since when they count as listed, and every change as it was stored."""
+    columns = requirements.c.keys()
+    facts_of = itemgetter(*(columns.index(name) for name in _FACTS))
+    terms_of = itemgetter(columns.index("since"), *(columns.index(name) for name in _TERMS))
+    facts: list[tuple[int, ...]] = []
     asked: dict[int, list[Asked]] = {}
-    for row in connection.execute(order.order_by(requirements.c.number)):
-        terms = (row.epsilon or 0, row.window or 0, row.backward_epsilon or 0, row.backward_window or 0)
-        asked.setdefault(row.person, []).append(Asked(row.since, row.kind, *terms))
-    return asked
+    listed: dict[int, int] = {}
+    known: dict[tuple[Any, ...], Asked] = {}  # many people ask for the same: one object for all of them
+    order = (requirements.c.number,)
+    for row in checked(connection, requirements, requirements.c.stream == stream, order_by=order):
+        fact, terms = facts_of(row), terms_of(row)
+        facts.append(fact)
+        person, since = fact[1], fact[2]
+        listed[person] = min(listed.get(person, since), since)
+        if fact[-1]:
+            continue
+        if terms not in known:
+            known[terms] = Asked(terms[0], terms[1], *(number or 0 for number in terms[2:]))
+        own = asked.setdefault(person, [])
+        if own and own[-1].since == since:  # overtaken before it took effect
+            own.pop()
+        own.append(known[terms])
+    number, person_of, since_of, stored, charged, begun, refused = np.array(facts, np.int64).reshape(-1, len(_FACTS)).T
+    return asked, listed, Changes(number, person_of, since_of, stored, charged, begun, refused.astype(bool))
 
 
 def _add_group(asked: dict[int, list[Asked]], settings: dict[str, Any]) -> None:
     """The declared group asks for the same from the first slot on."""
     group = settings.get("people.group")
     if group is not None:
-        epsilon = settings["levels.budgets"].get(str(group["epsilon"]), group["epsilon"])
-        window = settings["levels.windows"].get(str(group["window"]), group["window"])
-        from wevent.units import to_units
-
-        asked[GROUP] = [Asked(1, "fixed", to_units(epsilon), int(window), 0, 0)]
+        asked[GROUP] = [Asked(1, "fixed", int(group["epsilon_units"]), int(group["window"]), 0, 0)]

@@ -1,13 +1,18 @@
-"""One page for a privacy officer: an audit and settings come in, HTML without any outside reference goes out."""
+"""Writes one page for a privacy officer, HTML without any outside reference, about all streams of a store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from wevent.config.durations import show_duration
 from wevent.releases.empirical import EmpiricalLoss
-from wevent.reports.audit import Audit, Line
+from wevent.reports.findings import Audit, Line
+from wevent.reports.times import SlotTimes
+from wevent.reports.together import Together
+from wevent.reports.wording import settings_in_words
 from wevent.units import show
 
 _STYLE = """
@@ -23,84 +28,146 @@ _NEIGHBOURS = {
     "substitution": "both whether a person was present and where is hidden at epsilon",
 }
 
+_EPSILON = (
+    "Epsilon bounds what anybody can learn about one person from everything that is released in a window: the odds "
+    "that the person was there change at most by the factor e<sup>epsilon</sup>, which is 1.1 for 0.1, 1.6 for 0.5 and "
+    "2.7 for 1. The smaller, the better protected."
+)
+_PAST = (
+    "A past is what somebody asked for, since which slots, and how they were charged; people who share one are judged "
+    "together."
+)
+_RATIO = (
+    "The ratio is spent over allowed in the worst window. A ratio of 1.000 is normal: the mechanism may use all of the "
+    "budget and never more."
+)
 
-def officer_page(
-    audit: Audit, settings: dict[str, Any], loss: EmpiricalLoss | None = None, assumptions: Sequence[str] = ()
-) -> str:
-    """The audit as a page.
 
-    Args:
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One stream as a report shows it.
+
+    Attributes:
         audit: what was found.
         settings: what the stream began with.
         loss: what a run on neighbouring streams showed, if there was one.
         assumptions: what must be true for the counts to be right in the mean.
+    """
+
+    audit: Audit
+    settings: dict[str, Any] = field(repr=False)
+    loss: EmpiricalLoss | None = None
+    assumptions: Sequence[str] = ()
+
+
+def officer_page(judged: Sequence[Judged], together: Sequence[Together] = (), made: str = "") -> str:
+    """All streams of a store as one page, with what they may cost together; `made` says when, and by which program.
 
     Guarantees:
         Everything that came from outside is escaped; no user is named.
     """
-    title = f"Privacy report: {escape(audit.stream)}"
+    names = ", ".join(escape(each.audit.stream) for each in judged)
+    title = f"Privacy report: {names}"
+    several = len(judged) > 1
     parts = [
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>",
         f"<style>{_STYLE}</style></head>",
         f"<body><h1>{title}</h1>",
-        _verdict(audit),
-        "<h2>What was promised</h2>",
-        "<p>Over any window of consecutive slots, publishing costs a person at most the epsilon they asked for: "
-        f"{_NEIGHBOURS.get(str(settings.get('privacy.neighbours')), '')}. This was proven anew from the stored "
-        f"charges of {audit.slots:,} slots and the requirements of {audit.people:,} people "
-        f"({audit.classes:,} different pasts), by a program that shares nothing with the one that decided what to "
-        "spend.</p>",
-        _table(
-            ("promise", "people", "worst window", "spent", "allowed", "ratio"),
-            (_line(line) for line in sorted(audit.lines, key=lambda line: str(line.terms))),
-        ),
-        "<h2>How slots ended</h2>",
-        _table(("decision", "slots"), ((escape(kind), f"{n:,}") for kind, n in sorted(audit.decisions.items()))),
-        _forfeited(audit),
-        _shown(settings, assumptions),
-        _tested(loss),
-        "<h2>What the stream began with</h2>",
-        "<p>These settings are kept in the store; the program refuses to publish under others.</p>",
-        _table(("setting", "value"), ((escape(key), escape(_short(value))) for key, value in sorted(settings.items()))),
+        f"<p>Written {escape(made)}. Times are in UTC; a slot's time is when it begins.</p>" if made else "",
+        _whole_verdict(judged) if several else "",
+        _together(together),
+        *(_stream(each, several=several) for each in judged),
         "<h2>What this does not cover</h2><ul>"
         "<li>Requirements themselves are not protected, nor habits that last longer than a window.</li>"
-        "<li>A second stream over the same people spends a second budget.</li>"
+        "<li>A second stream over the same people, in another store, spends a second budget.</li>"
         "<li>Who runs the store sees raw events until their slot is released.</li>"
         "<li>An empirical test can refute a promise and never prove it.</li></ul></body></html>",
     ]
     return "\n".join(part for part in parts if part)
 
 
-def _verdict(audit: Audit) -> str:
+def _whole_verdict(judged: Sequence[Judged]) -> str:
+    broken = [each.audit.stream for each in judged if not each.audit.kept]
+    if not broken:
+        return f"<p class='kept'><strong>Every promise of all {len(judged)} streams was kept.</strong></p>"
+    return f"<p class='broken'><strong>A promise was broken</strong> in {', '.join(map(escape, broken))}.</p>"
+
+
+def _together(together: Sequence[Together]) -> str:
+    if not together:
+        return ""
+    rows = (
+        (
+            "; ".join(escape(str(part)) for part in line.parts),
+            f"{line.people:,}",
+            show_duration(line.longest.length),
+            show(line.epsilon),
+        )
+        for line in together
+    )
+    return (
+        "<h2>What all streams together may cost</h2><p>Each stream spends a budget of its own. People who are in "
+        "several may lose, in the longest window of any, as much as all of them spend together.</p>"
+        + _table(("streams and promises", "people", "longest window", "epsilon at most"), rows)
+    )
+
+
+def _stream(judged: Judged, *, several: bool) -> str:
+    audit, settings = judged.audit, judged.settings
+    times = SlotTimes(settings)
+    given_up = audit.given_up(times)
+    parts = [
+        f"<h2>Stream {escape(audit.stream)}</h2>" if several else "",
+        _verdict(audit, times),
+        "<h2>What was promised</h2>",
+        "<p>Over any window of consecutive slots, publishing costs a person at most the epsilon they asked for: "
+        f"{_NEIGHBOURS.get(str(settings.get('privacy.neighbours')), '')}. This was proven anew from the stored "
+        f"charges of {audit.slots:,} slots and the requirements of {audit.people:,} people "
+        f"({audit.classes:,} different pasts), by a program that shares nothing with the one that decided what to "
+        "spend.</p>",
+        f"<p>{_EPSILON}</p><p>{_PAST}</p>",
+        _table(
+            ("promise", "people", "worst window", "spent", "allowed", "ratio"),
+            (_line(line, times) for line in sorted(audit.lines, key=lambda line: str(line.terms))),
+        ),
+        f"<p>{_RATIO}</p>",
+        "<h2>How slots ended</h2>",
+        _table(("decision", "slots"), ((escape(kind), f"{n:,}") for kind, n in sorted(audit.decisions.items()))),
+        f"<p>{escape(given_up[0].upper() + given_up[1:])}.</p>" if given_up else "",
+        _shown(settings, judged.assumptions),
+        _tested(judged.loss),
+        "<h2>What the stream began with</h2>",
+        "<p>These settings are kept in the store; the program refuses to publish under others.</p>",
+        _table(("setting", "value"), _settings(settings)),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _settings(settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for what, key, value in settings_in_words(settings):
+        yield f"{escape(what)}" + (f" <code>{escape(key)}</code>" if what != key else ""), escape(value)
+
+
+def _verdict(audit: Audit, times: SlotTimes) -> str:
     if audit.kept:
         return (
             "<p class='kept'><strong>Every promise was kept.</strong> No window of anybody holds more than was "
             "promised.</p>"
         )
     items = "".join(
-        f"<li>slot {violation.slot}: {escape(violation.what)} ({violation.people:,} people)</li>"
+        f"<li>slot {times.slot(violation.slot)}: {escape(violation.what)} ({violation.people:,} people)</li>"
         for violation in audit.violations
     )
     return f"<div class='broken'><strong>A promise was broken.</strong><ul>{items}</ul></div>"
 
 
-def _line(line: Line) -> tuple[str, ...]:
+def _line(line: Line, times: SlotTimes) -> tuple[str, ...]:
     if line.worst is None:
         return escape(str(line.terms)), f"{line.people:,}", "nothing was spent", "0", show(line.terms.epsilon), "0"
     use = line.worst
-    window = f"slots {max(1, use.first)} to {use.last}"
+    window = f"slots {times.span(max(1, use.first), use.last)}"
     ratio = f"{float(use.ratio):.3f}"
     return escape(str(line.terms)), f"{line.people:,}", window, show(use.spent), show(use.allowed), ratio
-
-
-def _forfeited(audit: Audit) -> str:
-    if not audit.forfeited:
-        return ""
-    first, last = audit.forfeited[0], audit.forfeited[-1]
-    return (
-        f"<p>The store was restored from an older copy: {len(audit.forfeited):,} slots from {first} to {last} were "
-        "given up, and nobody spent anything until their windows had passed them.</p>"
-    )
 
 
 def _shown(settings: dict[str, Any], assumptions: Sequence[str]) -> str:
@@ -133,8 +200,3 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
     return f"<table><thead><tr>{cells(heads, 'th')}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _short(value: Any) -> str:
-    words = str(value)
-    return words if len(words) <= 300 else f"{words[:297]}…"

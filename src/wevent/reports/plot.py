@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wevent.events.names import show_name
 from wevent.releases.release import interval
 from wevent.reports.history import PublicRelease, SlotRecord
 
@@ -45,7 +46,7 @@ def draw(
     shown = np.sort(np.argsort(-np.abs(counts).sum(axis=0), kind="stable")[:_MOST_CELLS])
     low, high = (np.where(np.isfinite(errors), end, np.nan) for end in interval(counts, errors))
     for cell in shown.tolist():
-        (line,) = axes[0].step(slots, counts[:, cell], where="mid", label=cells[cell])
+        (line,) = axes[0].step(slots, counts[:, cell], where="mid", label=_label(cells[cell]))
         band = {"alpha": 0.15, "color": line.get_color(), "linewidth": 0}
         axes[0].fill_between(slots, low[:, cell], high[:, cell], step="mid", **band)
     axes[0].set(title=title, ylabel="released count, 95 % interval")
@@ -55,6 +56,12 @@ def draw(
         _spends(axes[2], charges)
     axes[-1].set_xlabel("slot")
     return figure
+
+
+def _label(name: str) -> str:
+    """A name as it is: matplotlib takes dollars for formulas, and leaves out what begins with an underscore."""
+    text = show_name(name).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
 
 
 def save_png(figure: Figure, path: Path) -> None:

@@ -17,13 +17,14 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from wevent.errors import Unreadable
 from wevent.events.timeline import Timeline, show_instant
 from wevent.releases.release import interval
 from wevent.reports.history import PublicRelease
 
 VALUES = ("count", "standard_error", "low", "high", "raw", "raw_standard_error")
 HEADER = ("slot", "start", "decision", "threshold", "cell", *VALUES)
-"""One line for each slot and cell."""
+"""One line for each slot and cell. Before the first publication nothing is known: the count is empty, not 0."""
 
 _AT_ONCE = 200_000
 
@@ -77,10 +78,13 @@ def write_parquet(path: Path, releases: Iterable[PublicRelease], cells: Sequence
         if batch:
             _insert(connection, batch, cells, timeline)
         quoted = str(path).replace("'", "''")
-        connection.execute(
-            "COPY (SELECT * REPLACE (make_timestamp(start) AS start) FROM releases ORDER BY slot) "  # noqa: S608
-            f"TO '{quoted}' (FORMAT parquet)"
-        )
+        try:
+            connection.execute(
+                "COPY (SELECT * REPLACE (make_timestamp(start) AS start) FROM releases ORDER BY slot) "  # noqa: S608
+                f"TO '{quoted}' (FORMAT parquet)"
+            )
+        except duckdb.Error:
+            raise Unreadable(f"{path}: cannot be written; is there such a folder, with room in it?") from None
         connection.close()
 
 
@@ -101,7 +105,7 @@ def _insert(connection: Any, batch: list[PublicRelease], cells: Sequence[str], t
     none = np.full(many, np.nan)
     told = [[none if column is None else column for column in _columns(release)] for release in batch]
     for name, *arrays in zip(VALUES, *told, strict=True):
-        together = np.concatenate(arrays)
+        together = np.ma.concatenate(arrays)  # type: ignore[no-untyped-call]
         columns[name] = together if together.dtype.kind == "i" else np.ma.masked_invalid(together)
     connection.register("batch", columns)
     connection.execute("INSERT INTO releases SELECT * FROM batch")
@@ -111,11 +115,16 @@ def _insert(connection: Any, batch: list[PublicRelease], cells: Sequence[str], t
 def _columns(release: PublicRelease) -> Iterator[Any]:
     """The arrays of `VALUES`; None for what is not there (axes: cell)."""
     low, high = interval(release.counts, release.standard_error)
-    yield from (release.counts, release.standard_error)
+    yield from (known_counts(release), release.standard_error)
     yield from (np.where(np.isfinite(release.standard_error), end, np.nan) for end in (low, high))
     yield from (release.raw, release.raw_standard_error)
 
 
+def known_counts(release: PublicRelease) -> Any:
+    """The counts, masked in cells of which nothing was ever published: the 0 there is not a count (axes: cell)."""
+    return np.ma.masked_array(release.counts, ~np.isfinite(release.standard_error))
+
+
 def _known(column: Any) -> list[Any]:
     """Values of a column one by one, None for those that are not known."""
-    return [value if math.isfinite(value) else None for value in column.tolist()]
+    return [value if value is not None and math.isfinite(value) else None for value in column.tolist()]

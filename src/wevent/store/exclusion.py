@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
+from pathlib import Path
 from typing import Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.errors import StoreUnavailable, StreamBusy
-from wevent.store.database import Database, guarded
+from wevent.store.database import Database
+from wevent.store.failures import guarded
+from wevent.store.paths import make_private
 
 
 class Lock(Protocol):
@@ -35,18 +39,29 @@ def _busy() -> StreamBusy:
     return StreamBusy("another process publishes this stream; wait for it, or stop it. Nothing was changed")
 
 
+def _closed() -> StoreUnavailable:
+    return StoreUnavailable(
+        "the file that locks the stream cannot be opened beside the store; this user must be able to write there",
+        kind="permission",
+    )
+
+
 class _FileLock:
     """An exclusive transaction on an empty SQLite file beside the store: every system has such locks."""
 
     def __init__(self, database: Database, stream: int) -> None:
-        path = database.path.with_name(f"{database.path.name}.{stream}.lock")
+        real = Path(os.path.realpath(database.path))  # whatever names lead to the store, there is one lock
+        path = real.with_name(f"{real.name}.{stream}.lock")
         try:
+            make_private(path)
             self._connection = sqlite3.connect(path, timeout=0, isolation_level=None)
             self._connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
                 raise _busy() from None
-            raise StoreUnavailable("the file that locks the stream cannot be opened beside the store") from None
+            raise _closed() from None
+        except OSError:
+            raise _closed() from None
 
     def release(self) -> None:
         self._connection.close()
@@ -58,7 +73,7 @@ class _ServerLock:
     def __init__(self, database: Database, stream: int) -> None:
         words = f"wevent {database.identity()} {stream}".encode()
         key = int.from_bytes(hashlib.sha256(words).digest()[:8], "big", signed=True)
-        with guarded():
+        with guarded(database.url):
             self._connection: Connection = database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             held = self._connection.execute(sa.text("SELECT pg_try_advisory_lock(:key)"), {"key": key}).scalar()
         if not held:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from wevent.cohorts.register import Register
-from wevent.cohorts.requirement import Dynamic, Fixed, Over, Requirement
+from wevent.cohorts.requirement import (
+    Dynamic,
+    Fixed,
+    Over,
+    Requirement,
+    check_limits,
+    check_share_ratio,
+    with_share,
+)
+from wevent.config.asking import serves_dynamic
 from wevent.config.model import Config
-from wevent.errors import InvalidRequirement
+from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
 from wevent.recipes import RECIPES
 from wevent.releases.journal import Journal
 from wevent.releases.publisher import Publisher
+from wevent.store.reconciling import Terms
+from wevent.store.requirements import Kept, per_person
+from wevent.units import MAX_WINDOW, UNBOUNDED
 
 GROUP = "group"
 """The name of the row of people who are not listed."""
@@ -21,9 +33,8 @@ def found(config: Config, journal: Journal, asked: Mapping[int, Requirement] | N
     register = Register()
     if asked is not None:
         register = Register.from_rows({person: widened(wish, config.people.carry) for person, wish in asked.items()})
-        if config.people.group is not None:
-            wish = widened(group_requirement(config), config.people.carry)
-            register.with_group(GROUP, wish, config.people.group.size)
+        if config.group is not None:
+            register.with_group(GROUP, widened(config.group.requirement, config.people.carry), config.group.size)
     return RECIPES[config.privacy.mechanism](
         register,
         list(config.cells.declared().names),
@@ -35,14 +46,55 @@ def found(config: Config, journal: Journal, asked: Mapping[int, Requirement] | N
     )
 
 
-def group_requirement(config: Config) -> Fixed:
-    """What the row of unlisted people asks for."""
-    group = config.people.group
-    if group is None:
-        raise InvalidRequirement("there is no group of unlisted people in the configuration")
-    budget = config.levels.budgets.get(str(group.epsilon), group.epsilon)
-    window = config.levels.windows.get(str(group.window), group.window)
-    return Fixed(budget, int(window))
+def admit(config: Config, changes: Iterable[Kept]) -> tuple[dict[int, Requirement], list[int]]:
+    """Who begins with what in the first slot; and the numbers of changes that the limits refuse.
+
+    Guarantees:
+        A publisher made of the first raises for no requirement; the order of storing decides who is refused.
+    """
+    limits, dynamic = config.protection.limits, serves_dynamic(config)
+    shares = (UNBOUNDED, 0)
+    if config.group is not None:
+        shares = with_share(widened(config.group.requirement, config.people.carry), shares)
+    accepted: set[Requirement] = set()
+    asked: dict[int, Requirement] = {}
+    refused: list[int] = []
+    for own in per_person(changes):
+        for change in reversed([change for change in own if not change.refused]):
+            if change.requirement is None:
+                break
+            wide = widened(change.requirement, config.people.carry)
+            if wide not in accepted:
+                try:
+                    if isinstance(wide, Dynamic) and not dynamic:
+                        raise WrongKind("this mechanism serves fixed requirements only")
+                    check_limits(wide, limits)
+                    check_share_ratio(wide, shares, limits)
+                except InvalidRequirement:
+                    refused.append(change.number)
+                    continue
+                shares = with_share(wide, shares)
+                accepted.add(wide)
+            asked[change.person] = change.requirement
+            break
+    return asked, refused
+
+
+def terms_of(config: Config, now: int, shown: int | None = None) -> Terms:
+    """The terms of a configuration.
+
+    Guarantees:
+        A slot that has not begun by the clock cannot have been shown: naming one raises `InvalidSetting`.
+    """
+    begun, carry = max(0, config.slots.timeline.number(now)), config.people.carry
+    if shown is not None and not 0 <= shown <= begun:
+        raise InvalidSetting(
+            f"slot {shown} cannot have been shown: by the clock slot {begun} is the newest that has begun. Say which "
+            "slot may have been shown last (`--restored SLOT`), 0 for none. Nothing was changed",
+            begun=begun,
+        )
+    promised = 1 if config.group is None else config.group.requirement.window + carry - 1
+    return Terms(shown, begun, promised, min(MAX_WINDOW, config.privacy.limits.window + carry - 1))
 
 
 def widened(requirement: Requirement, carry: int) -> Requirement:

@@ -5,36 +5,35 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.errors import CorruptState
+from wevent.events.following import ReadPosition
 from wevent.events.gathering import Portion
-from wevent.events.parquet import ACCEPTED
 from wevent.events.sorting import Sorted
-from wevent.store.schema import sources, tallies, waiting
+from wevent.events.staging import ACCEPTED
+from wevent.store.positions import keep_position
+from wevent.store.rows import update
+from wevent.store.schema import tallies, waiting
 from wevent.store.writer import Writer
 
+RELEASED = "released with their slot"
+LOST = "lost with their slot"
+CHARGED = "in a charged slot"
+WITH_THEIR_SLOT = (RELEASED, LOST, CHARGED)
+"""Kinds of tallies that say what became of accepted events; the others say which events were accepted or refused."""
+
 _EVENT = np.dtype([("person", "<i4"), ("cell", "<i4"), ("offset", "<i8")])
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """How far a file was read: its name, bytes and lines."""
-
-    name: str
-    place: int
-    line: int
 
 
 class Intake:
     """Accepts events for one stream.
 
     Guarantees:
-        When `accept` returns, every event of the batch is on the disk, with the mark of its source, or none is.
+        When `accept` returns, every event of the batch is on the disk, with the position in its source, or none is.
         An event waits in the slot that holds its instant until that slot's release is kept.
     """
 
@@ -44,7 +43,7 @@ class Intake:
             newest = sa.select(sa.func.max(waiting.c.batch)).where(waiting.c.stream == self._stream)
             self._batch = (connection.execute(newest).scalar() or 0) + 1
 
-    def accept(self, events: Sorted, mark: Mark | None = None) -> None:
+    def accept(self, events: Sorted, position: ReadPosition | None = None) -> None:
         """Keep a batch; what was refused is counted with it."""
         numbers: Counter[str] = Counter({kind.value: number for kind, number in events.refused.items()})
         numbers[ACCEPTED] = events.slot.size
@@ -53,8 +52,8 @@ class Intake:
             if rows:
                 connection.execute(waiting.insert(), rows)
             add_tallies(connection, self._stream, numbers)
-            if mark is not None:
-                _keep_mark(connection, self._stream, mark)
+            if position is not None:
+                keep_position(connection, self._stream, position)
         self._batch += 1
 
     def portions(self, slot: int) -> Iterator[Portion]:
@@ -66,14 +65,17 @@ class Intake:
             for row in connection.execute(order.order_by(waiting.c.batch)):
                 yield _unpacked(row.events, row.strangers)
 
-    def mark(self, name: str) -> Mark:
-        """How far a file was read before."""
-        order = sa.select(sources.c.place, sources.c.line).where(
-            sources.c.stream == self._stream, sources.c.name == name
-        )
+    def waits(self, last: int) -> bool:
+        """Whether an event waits for a slot up to this one."""
+        mine = (waiting.c.stream == self._stream) & (waiting.c.slot <= last)
         with self._writer.database.read() as connection:
-            found = connection.execute(order).first()
-        return Mark(name, 0, 1) if found is None else Mark(name, found.place, found.line)
+            return connection.execute(sa.select(waiting.c.slot).where(mine).limit(1)).first() is not None
+
+    def count(self) -> int:
+        """How many events wait."""
+        mine = sa.select(sa.func.sum(waiting.c.number)).where(waiting.c.stream == self._stream)
+        with self._writer.database.read() as connection:
+            return int(connection.execute(mine).scalar() or 0)
 
     def _packed(self, events: Sorted) -> Iterator[dict[str, object]]:
         """One row for each slot of a batch."""
@@ -94,6 +96,7 @@ class Intake:
                 "stream": self._stream,
                 "slot": slot,
                 "batch": self._batch,
+                "number": chosen.size,
                 "events": table.tobytes(),
                 "strangers": json.dumps(strangers).encode() if strangers else None,
             }
@@ -105,20 +108,24 @@ def add_tallies(connection: Connection, stream: int, numbers: Mapping[str, int])
         if not number:
             continue
         here = (tallies.c.stream == stream) & (tallies.c.kind == kind)
-        more = tallies.update().where(here).values(number=tallies.c.number + number)
-        if connection.execute(more).rowcount == 0:
+        if update(connection, tallies, here, number=lambda before, more=number: before + more) == 0:
             connection.execute(tallies.insert().values(stream=stream, kind=kind, number=number))
 
 
+def replace_refused(connection: Connection, stream: int, numbers: Mapping[str, int]) -> None:
+    """Count the refused events of a run that reads whole files, in place of those of the run before.
+
+    The next run may read the same files again, and would count the same events again.
+    """
+    kept = (ACCEPTED, *WITH_THEIR_SLOT)
+    connection.execute(tallies.delete().where(tallies.c.stream == stream, tallies.c.kind.not_in(kept)))
+    add_tallies(connection, stream, numbers)
+
+
 def read_tallies(connection: Connection, stream: int) -> dict[str, int]:
-    """How many events were accepted and refused so far, by kind."""
+    """How many events were accepted and refused so far, by kind; `accounting` says where the accepted ones are."""
     order = sa.select(tallies.c.kind, tallies.c.number).where(tallies.c.stream == stream).order_by(tallies.c.kind)
-    return dict(connection.execute(order).all())
-
-
-def _keep_mark(connection: Connection, stream: int, mark: Mark) -> None:
-    connection.execute(sources.delete().where(sources.c.stream == stream, sources.c.name == mark.name))
-    connection.execute(sources.insert().values(stream=stream, name=mark.name, place=mark.place, line=mark.line))
+    return {kind: number for kind, number in connection.execute(order) if kind not in WITH_THEIR_SLOT}
 
 
 def _unpacked(events: bytes, strangers: bytes | None) -> Portion:

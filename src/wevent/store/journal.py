@@ -8,33 +8,28 @@ the first and not the second is lost, and nothing is learned from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.budgets.ledger import Offer
+from wevent.errors import CorruptState
 from wevent.releases.keeping import learned, planned
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Decision, Release
+from wevent.store.accounting import accept_with_charge, drop_events
 from wevent.store.arrays import squeeze, squeeze_counts
+from wevent.store.assignment import NOBODY, Seating
+from wevent.store.changes import refuse_changes
 from wevent.store.kept import read_release, read_seats
 from wevent.store.learning import keep_learned
-from wevent.store.schema import carried, releases, requirements, shown, slots, waiting
+from wevent.store.rows import CHECKSUM, insert, update
+from wevent.store.schema import carried, releases, requirements, seats, shown, slots
 from wevent.store.writer import Writer
 
-_NOBODY = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Seating:
-    """Person and ledger row of everybody who is registered (axes: person)."""
-
-    persons: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64]
+_NOTHING = np.empty(0, np.int64)
 
 
 class StoreJournal:
@@ -44,26 +39,34 @@ class StoreJournal:
         Every slot is charged at most once and released at most once, whoever asks: the schema refuses more.
         `settle` returns what was read back from the store after the commit.
         The witness knows of a slot before its release can be read.
-        A slot's events are deleted in the transaction that keeps its release.
+        A slot's events are deleted in the transaction that keeps its release, and counted as released or lost in it.
         What was learned is kept in the transaction of the charge or release that it belongs to.
     """
 
     durable = True
 
     # Set by whoever drives the publisher, before each step: `seating` tells who sits where, `refused` numbers the
-    # wishes that could not be met, `asked` the last wish that was heard, `carried` is where people were last seen.
+    # wishes that could not be met, `asked` the last wish that was heard, `carried` is where people were last seen,
+    # `arrivals` counts the slot's events that never waited in the store.
 
     def __init__(self, writer: Writer, cells: int) -> None:
         self._writer, self._cells = writer, cells
         self._stream = writer.stream.id
+        self._publisher: Publisher | None = None
+        self.seating: Callable[[], Seating] = lambda: NOBODY
+        self.forget_unkept()
+
+    def forget_unkept(self) -> None:
+        """Start from what the store holds: forget everything that was set or read for the next slot."""
         self._seated: dict[int, int] | None = None
         self._last_rows: object = None
         self._open: int | None = None  # charged, and not settled yet
-        self._publisher: Publisher | None = None
-        self.seating: Callable[[], Seating] = lambda: Seating(_NOBODY, _NOBODY)
+        self._forfeited: list[Release] = []  # given up, and not written down yet
+        self.newest_lost: int | None = None  # the newest slot of which it is known that it was kept as lost
         self.refused: Sequence[int] = ()
         self.asked: int | None = None
         self.carried: bytes | None = None
+        self.arrivals = 0
 
     def follow(self, publisher: Publisher) -> None:
         """Keep what this publisher learns from now on, beside what it charges and releases."""
@@ -90,18 +93,20 @@ class StoreJournal:
         if self._open is not None:  # an error left it behind; it cannot be lost later, when more is known
             self.lose(self._open)
         seating = self.seating()
+        self._writer.check_witness()
         with self._writer.transaction() as connection:
-            self._insert_slot(connection, offer.slot, offer.part_1, offer.part_2, offer.nullified, forfeited=False)
+            self._insert_slot(connection, offer.slot, offer.part_1, offer.part_2, offer.nullified)
             if self._publisher is not None:
                 keep_learned(connection, self._stream, offer.slot, planned(self._publisher))
             seated = self._keep_seats(connection, seating, offer.slot)
             self._keep_wishes(connection, offer.slot)
+            accept_with_charge(connection, self._stream, self.arrivals)
         self._seated, self._last_rows, self.refused = seated, seating.rows, ()
-        self._open = offer.slot
+        self._open, self.arrivals = offer.slot, 0
 
     def settle(self, release: Release) -> Release:
         """Keep a release and what was learned, drop the slot's events, and return what the store holds now."""
-        self._writer.witness.advance(release.slot, self._writer.epoch)
+        self._writer.advance(release.slot)
         with self._writer.transaction() as connection:
             self._insert_release(connection, release)
             if self._publisher is not None:
@@ -110,25 +115,50 @@ class StoreJournal:
                 connection.execute(carried.delete().where(carried.c.stream == self._stream))
                 connection.execute(carried.insert().values(stream=self._stream, slot=release.slot, last=self.carried))
         self.carried = self._open = None
+        self.newest_lost = release.slot if release.decision is Decision.LOST else None
         return self._read_back(release.slot)
 
     def lose(self, slot: int) -> Release:
-        """Give up a slot that was charged and never released: its charge stays, its events are dropped."""
-        self._writer.witness.advance(slot, self._writer.epoch)
+        """Give up a slot that was charged and never released: its charge stays, its events are lost."""
+        self._writer.advance(slot)
         with self._writer.transaction() as connection:
             self._insert_release(connection, self._lost(slot))
-        self._open = None
+        self._open, self.newest_lost = None, slot
         return self._read_back(slot)
 
-    def forfeit(self, slot: int) -> None:
-        """Give up a slot that an older copy of this store may have shown."""
+    def forfeit(self, connection: Connection, slot: int, *, changed: bool) -> None:
+        """Give up a slot that an older copy of this store may have shown; `keep_forfeited` writes down many at once."""
         seating = self.seating()
-        with self._writer.transaction() as connection:
-            self._insert_slot(connection, slot, _NOBODY, _NOBODY, nullified=False, forfeited=True)
-            seated = self._keep_seats(connection, seating, slot)
+        self._seated = self._keep_seats(connection, seating, slot)
+        if changed:
             self._keep_wishes(connection, slot)
-            self._insert_release(connection, self._lost(slot))
-        self._seated, self._last_rows, self.refused = seated, seating.rows, ()
+        self._last_rows, self.refused = seating.rows, ()
+        self._forfeited.append(self._lost(slot))
+
+    def keep_forfeited(self, connection: Connection, hold: int) -> None:
+        """Write down slots that were given up; nobody spends before the last of them plus `hold`."""
+        given_up, self._forfeited = self._forfeited, []
+        stream, now, nothing = self._stream, self._writer.clock(), squeeze(_NOTHING)
+        self._check_before(connection, given_up[0].slot)
+        source, lost = self._source(connection), Decision.LOST.value
+        columns = ("stream", "slot", "charged", "forfeited", "hold", "nullified", "part_1", "part_2")
+        insert(
+            connection, slots, columns, ((stream, r.slot, now, True, hold, False, nothing, nothing) for r in given_up)
+        )
+        insert(
+            connection,
+            releases,
+            [column.name for column in releases.columns if column.name != CHECKSUM],
+            ((stream, r.slot, now, lost, None, source, *[None] * 5) for r in given_up),
+        )
+        if not self.plain:
+            insert(
+                connection,
+                shown,
+                ("stream", "slot", "counts", "standard_error", "assumption"),
+                ((stream, r.slot, squeeze_counts(r.counts), squeeze(r.standard_error), r.assumption) for r in given_up),
+            )
+        drop_events(connection, stream, given_up[-1].slot, lost=True)
 
     def _lost(self, slot: int) -> Release:
         """What is shown in a slot of which nothing is known."""
@@ -142,27 +172,40 @@ class StoreJournal:
         assert kept is not None  # noqa: S101
         return kept
 
-    def _insert_slot(
-        self, connection: Connection, slot: int, part_1: Any, part_2: Any, nullified: bool, *, forfeited: bool
-    ) -> None:
+    def _insert_slot(self, connection: Connection, slot: int, part_1: Any, part_2: Any, nullified: bool) -> None:
+        self._check_before(connection, slot)
         connection.execute(
             slots.insert().values(
                 stream=self._stream,
                 slot=slot,
                 charged=self._writer.clock(),
-                forfeited=forfeited,
+                forfeited=False,
+                hold=0,
                 nullified=nullified,
                 part_1=squeeze(part_1),
                 part_2=squeeze(part_2),
             )
         )
 
+    def _check_before(self, connection: Connection, slot: int) -> None:
+        """A slot follows the one before it, or the store is no longer the one that this process has written."""
+        before = sa.select(slots.c.slot).where(slots.c.stream == self._stream, slots.c.slot == slot - 1)
+        if slot > 1 and connection.execute(before).first() is None:
+            raise CorruptState(
+                f"slot {slot - 1} is no longer in the store: an older copy was put in its place while the stream was "
+                "published. Nothing was drawn or written; run it again"
+            )
+
+    def _source(self, connection: Connection) -> int:
+        """The newest published slot, 0 for none."""
+        mine = releases.c.stream == self._stream
+        newest = sa.select(sa.func.max(releases.c.slot)).where(mine, releases.c.decision == Decision.PUBLISHED.value)
+        return connection.execute(newest).scalar() or 0
+
     def _insert_release(self, connection: Connection, release: Release) -> None:
         published, error = release.decision is Decision.PUBLISHED, release.error
         noisy = release if release.raw is None else release.raw
-        mine = releases.c.stream == self._stream
-        newest = sa.select(sa.func.max(releases.c.slot)).where(mine, releases.c.decision == Decision.PUBLISHED.value)
-        source = release.slot if published else connection.execute(newest).scalar() or 0
+        source = release.slot if published else self._source(connection)
         connection.execute(
             releases.insert().values(
                 stream=self._stream,
@@ -188,17 +231,15 @@ class StoreJournal:
                     assumption=release.assumption,
                 )
             )
-        connection.execute(waiting.delete().where(waiting.c.stream == self._stream, waiting.c.slot <= release.slot))
+        drop_events(connection, self._stream, release.slot, lost=release.decision is Decision.LOST)
 
     def _keep_wishes(self, connection: Connection, slot: int) -> None:
-        """Mark wishes that cannot be met; who asked after this slot had begun is served from the next one on."""
+        """Mark changes that cannot be met; what was stored after they were read holds from the next slot on."""
         mine = requirements.c.stream == self._stream
-        for first in range(0, len(self.refused), 500):
-            some = requirements.c.number.in_(list(self.refused[first : first + 500]))
-            connection.execute(requirements.update().where(mine, some).values(refused=True))
+        refuse_changes(connection, self._stream, self.refused)
         if self.asked is not None:
             late = (requirements.c.number > self.asked) & (requirements.c.since <= slot)
-            connection.execute(requirements.update().where(mine, late).values(since=slot + 1))
+            update(connection, requirements, mine & late, since=slot + 1)
 
     def _keep_seats(self, connection: Connection, seating: Seating, slot: int) -> dict[int, int]:
         """Write down who changed rows since the last slot; return where everybody sits."""
@@ -210,7 +251,6 @@ class StoreJournal:
         moved = [(person, row) for person, row in now.items() if self._seated.get(person, -1) != row]
         moved += [(person, -1) for person, row in self._seated.items() if row >= 0 and person not in now]
         if moved:
-            mark = "?, ?, ?, ?" if self._writer.database.embedded else "%s, %s, %s, %s"
-            words = f'INSERT INTO seats (stream, since, person, "row") VALUES ({mark})'  # noqa: S608
-            connection.exec_driver_sql(words, [(self._stream, slot, person, row) for person, row in moved])
+            places = ((self._stream, person, slot, row) for person, row in moved)
+            insert(connection, seats, ("stream", "person", "since", "row"), places)
         return now

@@ -22,8 +22,8 @@ def keep_learned(connection: Connection, stream: int, slot: int, parts: Parts) -
     """Keep what was learned by a slot, instead of what was learned before."""
     for part, state in parts.items():
         mine = (learned.c.stream == stream) & (learned.c.part == part)
-        if connection.execute(learned.update().where(mine).values(slot=slot, state=state)).rowcount == 0:
-            connection.execute(learned.insert().values(stream=stream, part=part, slot=slot, state=state))
+        connection.execute(learned.delete().where(mine))
+        connection.execute(learned.insert().values(stream=stream, part=part, slot=slot, state=state))
 
 
 def read_learned(connection: Connection, stream: int, *, plain: bool) -> dict[str, bytes]:

@@ -1,7 +1,8 @@
 """The tables of a store; nothing comes in, their description goes out.
 
 Times are whole microseconds since 1970 in UTC, budgets whole units of 10⁻⁹. Arrays are compressed little-endian
-numbers (`store.arrays`). A slot is charged once and released once: both are primary keys.
+numbers (`store.arrays`). A slot is charged once and released once: both are primary keys. Every table has a column
+`checksum` besides, added at the end of this file (`store.rows`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from wevent.store.rows import seal_rows
+
 metadata = MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
@@ -43,14 +46,20 @@ about = Table(
 streams = Table(
     "streams",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", Integer, primary_key=True, info={"sealed": False}),
     Column("name", Text, nullable=False, unique=True),
     Column("settings", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("epoch", BigInteger, nullable=False),
     Column("begun", Boolean, nullable=False),
+    Column("handed", BigInteger, nullable=False, default=0),
+    Column("changes", BigInteger, nullable=False, default=0),
+    Column("changes_lost", BigInteger, nullable=False, default=0),
+    Column("fingerprint", BigInteger, nullable=False, default=0),
 )
-"""Each stream with the privacy settings it began with; the epoch counts who opened it for writing."""
+"""Each stream with the privacy settings it began with; the epoch counts who opened it for writing. Where files close
+slots, files were handed over for the slots up to `handed`. `changes` counts requirement changes that were ever stored,
+`changes_lost` those among them that the operator gave up after a restore; `fingerprint` is a sum of hashes of them."""
 
 people = Table(
     "people",
@@ -70,17 +79,40 @@ requirements = Table(
     Column("person", BigInteger, nullable=False),
     Column("since", BigInteger, nullable=False),
     Column("stored", BigInteger, nullable=False),
+    Column("charged_slot", BigInteger, nullable=False),
+    Column("begun_slot", BigInteger, nullable=False),
     Column("kind", Text, nullable=False),
     Column("epsilon", BigInteger),
     Column("window", BigInteger),
     Column("backward_epsilon", BigInteger),
     Column("backward_window", BigInteger),
     Column("refused", Boolean, nullable=False),
+    Column("source", Text, nullable=False),
     ForeignKeyConstraint(["stream", "person"], ["people.stream", "people.person"]),
     CheckConstraint("kind IN ('fixed', 'dynamic', 'leave')", name="kind"),
+    CheckConstraint("source IN ('set', 'import')", name="source"),
     Index("ix_requirements_since", "stream", "since"),
+    Index("ix_requirements_person", "stream", "person", "number"),
 )
-"""Who asked for what since which slot, in the order of asking; leaving is asking for nothing."""
+"""Who requires what since which slot, in the order of storing; leaving is requiring nothing. `charged_slot` was the
+last charged slot when it was stored, `begun_slot` the last that had begun or whose files had been handed over; `since`
+lies after both. Of one person's changes of the same slot the last one that is not refused counts. `source` is `set` for
+what was stored for this person alone, `import` for what stood in a file."""
+
+demand = Table(
+    "demand",
+    metadata,
+    Column("stream", Integer, ForeignKey("streams.id"), primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("epsilon", BigInteger, primary_key=True, autoincrement=False),
+    Column("window", BigInteger, primary_key=True, autoincrement=False),
+    Column("backward_epsilon", BigInteger, primary_key=True, autoincrement=False),
+    Column("backward_window", BigInteger, primary_key=True, autoincrement=False),
+    Column("changed", Boolean, primary_key=True),
+    Column("people", BigInteger, nullable=False),
+    CheckConstraint("kind IN ('fixed', 'dynamic')", name="kind"),
+)
+"""How many people require what by their latest change, those who changed apart; limits are checked against it."""
 
 slots = Table(
     "slots",
@@ -89,12 +121,14 @@ slots = Table(
     Column("slot", BigInteger, primary_key=True, autoincrement=False),
     Column("charged", BigInteger, nullable=False),
     Column("forfeited", Boolean, nullable=False),
+    Column("hold", BigInteger, nullable=False),
     Column("nullified", Boolean, nullable=False),
     Column("part_1", LargeBinary, nullable=False),
     Column("part_2", LargeBinary, nullable=False),
     CheckConstraint("slot >= 1", name="slot"),
 )
-"""What every row was charged, kept before anything is drawn."""
+"""What every row was charged, kept before anything is drawn. After a forfeited slot nobody spends before `slot + hold`;
+`hold` is 0 in all others."""
 
 releases = Table(
     "releases",
@@ -165,10 +199,11 @@ waiting = Table(
     Column("stream", Integer, ForeignKey("streams.id"), primary_key=True),
     Column("slot", BigInteger, primary_key=True, autoincrement=False),
     Column("batch", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, nullable=False),
     Column("events", LargeBinary, nullable=False),
     Column("strangers", LargeBinary),
 )
-"""Accepted events of slots that are not released yet, batch by batch; deleted with the release."""
+"""Accepted events of slots that are not released yet, batch by batch, and how many; deleted with the release."""
 
 carried = Table(
     "carried",
@@ -186,14 +221,21 @@ tallies = Table(
     Column("kind", Text, primary_key=True),
     Column("number", BigInteger, nullable=False),
 )
-"""How many events were accepted or refused, and why; for the operator."""
+"""How many events were accepted, refused and why, released or lost with their slot (`accounting`); for the operator.
+Where files close slots, the refused ones are those of the last run, since the next one reads the same files again."""
 
 sources = Table(
     "sources",
     metadata,
     Column("stream", Integer, ForeignKey("streams.id"), primary_key=True),
     Column("name", Text, primary_key=True),
+    Column("file", Text, primary_key=True),
     Column("place", BigInteger, nullable=False),
     Column("line", BigInteger, nullable=False),
+    Column("fingerprint", LargeBinary, nullable=False),
 )
-"""How far a file was read, kept together with the events read from it."""
+"""How far a file was read, kept together with the events read from it. `file` is device and inode, `name` the path
+under which it was given: after a rotation several files have had it; each is listed until it was read to its end."""
+
+for _table in metadata.sorted_tables:
+    seal_rows(_table)

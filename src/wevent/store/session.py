@@ -7,31 +7,36 @@ an older copy of the store cannot know are given up (SPEC §8).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
-from typing import Any
 
-import numpy as np
-import sqlalchemy as sa
-
-from wevent.budgets.ledger import Offer
 from wevent.cohorts.requirement import Requirement
 from wevent.config.model import Config
-from wevent.errors import BudgetError, CorruptState, InvalidRequirement, SlotOutOfOrder
-from wevent.events.gathering import SlotRows
+from wevent.errors import BudgetError, CorruptState, SlotOutOfOrder, WeventError
+from wevent.events.bounding import Ints
+from wevent.events.gathering import Listing, SlotRows
 from wevent.events.presence import Carry
 from wevent.events.slot import Slot
 from wevent.releases.keeping import forfeit, replay, restore, take_learned, to_bytes
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Release
 from wevent.store.arrays import squeeze, whole
+from wevent.store.assignment import CurrentSeats, KeptSeats, Seating
+from wevent.store.checking import UNREADABLE, check_stream
+from wevent.store.counting import check_changes
 from wevent.store.database import Database
-from wevent.store.founding import GROUP, found, widened
+from wevent.store.demand import check_history
+from wevent.store.forfeiting import forfeit_next
+from wevent.store.founding import GROUP, admit, found, terms_of
+from wevent.store.hearing import apply_changes
 from wevent.store.intake import Intake
-from wevent.store.journal import Seating, StoreJournal
-from wevent.store.kept import read_releases, read_seats
+from wevent.store.journal import StoreJournal
 from wevent.store.learning import read_learned
-from wevent.store.requirements import Kept, count_people, newest_number, read_people, read_wishes
-from wevent.store.schema import carried, releases, slots, states
+from wevent.store.listing import Listings
+from wevent.store.recovery import KeptSlot, read_slots, read_state, write_state
+from wevent.store.requirements import count_people, newest_number, read_people, read_wishes
 from wevent.store.streams import open_stream
 from wevent.store.witness import Witness
 from wevent.store.writer import Clock, Writer
@@ -46,31 +51,39 @@ class Session:
     Guarantees:
         After any crash, opening again goes on with the first slot that was never charged.
         A charged slot without a release is lost: its charge stays and it is never drawn again.
-        After an error from the store the session must be opened anew; nothing is half-written.
+        After an error the next call brings the publisher back from the store first, as opening anew does: whatever was
+        heard or prepared for a charge that was not kept is forgotten. Nothing is half-written.
+        In every slot each person's events go to the row that is charged for them, or nothing is charged.
+        Changes of requirements are heard once for each slot, when it is closed (`begin`).
     """
 
     def __init__(
-        self, database: Database, config: Config, witness: Witness, clock: Clock, *, shown: int | None = None
+        self,
+        database: Database,
+        config: Config,
+        witness: Witness,
+        clock: Clock,
+        *,
+        shown: int | None = None,
+        requirements_lost: bool = False,
     ) -> None:
         self.config, self.timeline = config, config.slots.timeline
         self.cells = config.cells.declared()
-        stream = open_stream(database, config.stream.name, config.fixed(), clock)
-        self.writer = Writer(database, stream, witness, clock, shown=shown)
+        terms = terms_of(config, clock(), shown)
+        stream = open_stream(database, config.stream.name, config.fixed(), clock, witness, terms)
+        self.writer = Writer(database, stream, witness, clock, terms)
         try:
             self.journal = StoreJournal(self.writer, len(self.cells.names))
             self.intake = Intake(self.writer)
             self._carry = Carry(config.people.carry) if config.people.presence == "carry" else None
             with database.read() as connection:
+                check_stream(connection, stream.id, embedded=database.embedded)
+                check_history(connection, config, stream.id)
                 self.people = read_people(connection, stream.id)
-            self._publisher = self._bring_back()
-            self._where: tuple[int, np.ndarray[Any, np.dtype[np.int64]]] | None = None
-            self.journal.seating = self._seating
-            self._check_seats()
-            while self.next_slot <= self.writer.restored:
-                self._hear(self.next_slot, settled=False)
-                self._publisher.members.begin_slot()
-                self.journal.forfeit(self.next_slot)
-                forfeit(self._publisher)
+            self.journal.seating = self._charged_seating
+            self._bring_back()
+            self._give_up()
+            check_changes(self.writer, requirements_lost=requirements_lost)
         except BaseException:
             self.writer.close()
             raise
@@ -90,7 +103,24 @@ class Session:
     @property
     def next_slot(self) -> int:
         """The slot that is released next."""
+        if self._broken:
+            self._bring_back()
         return self._publisher.ledger.slot
+
+    def begin(self, slot: int) -> Listing:
+        """Hear the changes of requirements of the slot that is closed next; return who counts as listed in it.
+
+        Guarantees:
+            Called again for the same slot it hears nothing more: later changes take effect in a later slot.
+        """
+        self._check_next(slot)
+        if self._begun is None:
+            with self._undone_by_errors():
+                self._hear(slot, settled=False)
+                self.refresh_people()
+                with self.writer.database.read() as connection:
+                    self._begun = self._listings.at(connection, slot, self.journal.asked or 0, self.people)
+        return self._begun
 
     def release(self, rows: SlotRows) -> Release:
         """Charge, draw and keep the next slot; return what the store holds of it.
@@ -100,21 +130,21 @@ class Session:
         """
         if rows.number < self.next_slot and (kept := self.journal.find(rows.number)) is not None:
             return kept
-        if rows.number != self.next_slot:
-            raise SlotOutOfOrder(
-                f"slot {rows.number} came where slot {self.next_slot} was due; release the slots in between first, "
-                "empty ones too. Nothing was spent.",
-                slot=rows.number,
-                expected=self.next_slot,
-            )
-        self._hear(rows.number, settled=False)
-        seen = rows.cells if self._carry is None else self._carry.rows(rows.number, rows.cells)
-        self.journal.carried = None if self._carry is None else squeeze(self._carry.state())
-        publisher = self._publisher
-        if publisher.ledger.all_sizes.any():
-            release = publisher.step(self._slot(rows, seen))
-        else:
-            release = publisher.pass_over(rows.number)
+        self.begin(rows.number)
+        with self._undone_by_errors():
+            placed = self._seating()
+            seen = rows.cells
+            if self._carry is not None:
+                seen = self._carry.rows(rows.number, rows.cells, placed.registered(rows.cells.size))
+                self.journal.carried = squeeze(self._carry.state())
+            self.journal.arrivals = rows.arrivals
+            self._placed, publisher = placed, self._publisher
+            if publisher.ledger.all_sizes.any():
+                release = publisher.step(self._slot(rows, seen))
+            else:
+                release = publisher.pass_over(rows.number)
+        self._begun = self._placed = None
+        self._broken = publisher.ledger.slot != rows.number + 1  # somebody else released it: go on from the store
         if rows.number % STATE_EVERY == 0:
             self.keep_state()
         return release
@@ -127,147 +157,143 @@ class Session:
 
     def keep_state(self) -> None:
         """Keep the publisher as it stands, so that fewer slots have to be replayed."""
-        stream, slot = self.writer.stream.id, self.next_slot
-        state = to_bytes(self._publisher)
+        slot, state = self.next_slot, to_bytes(self._publisher)
         with self.writer.transaction() as connection:
-            connection.execute(states.delete().where(states.c.stream == stream, states.c.slot <= slot))
-            connection.execute(states.insert().values(stream=stream, slot=slot, state=state))
+            write_state(connection, self.writer.stream.id, slot, state)
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _slot(self, rows: SlotRows, seen: np.ndarray[Any, np.dtype[np.int64]]) -> Slot:
+    _broken = False  # an error left the publisher where the store may not be
+    _begun: Listing | None = None  # of the next slot, once its changes are heard
+    _refused_at_first: Sequence[int] = ()  # changes of the first slot that cannot be met
+    _placed: Seating | None = None  # by which the events of the slot that is released were put at positions
+
+    def _give_up(self) -> None:
+        """Forfeit the slots that may have been shown and that this store does not know."""
+        while self.next_slot <= self.writer.opening.last:
+            hear = partial(self._hear, settled=False)
+            forfeit_next(self.writer, self.journal, lambda: self._publisher, hear)
+            self.keep_state()  # so that no later start replays them
+
+    def _check_next(self, slot: int) -> None:
+        if slot != self.next_slot:
+            raise SlotOutOfOrder(
+                f"slot {slot} came where slot {self.next_slot} was due; release the slots in between first, "
+                "empty ones too. Nothing was spent.",
+                slot=slot,
+                expected=self.next_slot,
+            )
+
+    @contextmanager
+    def _undone_by_errors(self) -> Iterator[None]:
+        """Let the next call start from the store if this one fails, unless the slot was kept as lost, whole."""
+        slot = self._publisher.ledger.slot
+        try:
+            yield
+        except BaseException:
+            ledger = self._publisher.ledger
+            whole = self.journal.newest_lost == slot and ledger.slot == slot + 1 and not ledger.charged
+            self._broken, self._begun, self._placed = not whole, None, None
+            raise
+
+    def _slot(self, rows: SlotRows, seen: Ints) -> Slot:
         """The rows by position of the register; whoever is not registered is not there."""
-        register = self._publisher.members.register
-        positions = self._positions()
-        many = min(seen.size, positions.size)
-        known = positions[:many]
-        places = np.full(len(register), -1, np.int64)
-        places[known[known >= 0]] = seen[:many][known >= 0]
+        places = self._seating().places(seen, len(self._publisher.members.register))
         groups = None if self.config.people.group is None else {GROUP: rows.strangers}
         return Slot(rows.number, places, strangers=groups)
 
-    def _positions(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The position of each person who is registered, -1 for the others (axes: person)."""
-        members = self._publisher.members
-        if self._where is None or self._where[0] != members.register.changes:
-            seating = self._seating()
-            positions = np.full(int(seating.persons.max(initial=-1)) + 1, -1, np.int64)
-            there = np.flatnonzero(members.rows() >= 0)
-            positions[seating.persons[: there.size]] = there
-            self._where = (members.register.changes, positions)
-        return self._where[1]
-
     def _seating(self) -> Seating:
-        members = self._publisher.members
-        rows = members.rows()
-        if self._seated is None or self._seated[0] is not rows:
-            there = np.flatnonzero(rows >= 0)
-            users: Any = members.register.users
-            persons = np.array(users, object)[there].astype(np.int64) if there.size else there
-            seated = rows[there]
-            if GROUP in members.groups:  # the last one, as person -1
-                persons, seated = np.append(persons, -1), np.append(seated, members.groups[GROUP])
-            self._seated = (rows, Seating(persons, seated))
-        return self._seated[1]
+        return self._seats.of(self._publisher.members)
 
-    _seated: tuple[Any, Seating] | None = None
+    def _charged_seating(self) -> Seating:
+        """Who is charged in which row, for the journal, compared with where the slot's events were put."""
+        return self._seats.checked(self._publisher.members, self._placed)
 
     def _hear(self, slot: int, *, settled: bool) -> None:
-        """Let the wishes of a slot take effect; what cannot be met is refused, now or, if `settled`, back then."""
+        """Apply the requirement changes of a slot; what cannot be met is refused, now or, if `settled`, back then."""
         stream = self.writer.stream.id
         with self.writer.database.read() as connection:
-            wishes = list(read_wishes(connection, stream, slot)) if slot > 1 else []
+            changes = list(read_wishes(connection, stream, slot)) if slot > 1 else []
             asked = newest_number(connection, stream)
         if slot == 1:
-            if asked != self.journal.asked:  # somebody asked since the stream was opened
+            if asked != self.journal.asked:  # something was stored since the stream was opened
                 self._publisher = self._build(first=True)
+            self.journal.refused = () if settled else self._refused_at_first
             return
         self.journal.asked = asked
-        refused = [wish.number for wish in wishes if not wish.refused and not self._tell(wish)]
+        refused = apply_changes(self._publisher, changes, self.config.people.carry)
         if refused and settled:
-            raise CorruptState(f"slot {slot} heard wishes that cannot be met now; the store's history is not whole")
+            raise CorruptState(f"slot {slot} heard changes that cannot be met now; the store's history is not whole")
         self.journal.refused = refused
 
-    def _tell(self, wish: Kept) -> bool:
-        """Pass a wish on; whether it could be met."""
-        publisher, here = self._publisher, wish.person in self._publisher.members.register
+    def _bring_back(self) -> None:
+        """Bring the publisher to where the store stands."""
+        self._broken = False
         try:
-            if wish.requirement is None:
-                if here:
-                    publisher.leave(wish.person)
-            elif here:
-                publisher.change(wish.person, self._widened(wish.requirement))
-            else:
-                publisher.join(wish.person, self._widened(wish.requirement))
-        except (InvalidRequirement, BudgetError):
-            return False
-        return True
+            self._recover()
+        except BaseException as error:
+            self._broken = True
+            if isinstance(error, UNREADABLE) and not isinstance(error, WeventError):
+                raise CorruptState(
+                    f"the stream cannot be brought back from what its store holds ({type(error).__name__}); "
+                    "`wevent audit` looks for damage. Restore it from a whole copy"
+                ) from None
+            raise
 
-    def _widened(self, requirement: Requirement) -> Requirement:
-        return widened(requirement, self.config.people.carry)
-
-    def _bring_back(self) -> Publisher:
+    def _recover(self) -> None:
         stream, cells = self.writer.stream.id, len(self.cells.names)
+        self.journal.forget_unkept()
+        self._placed = self._begun = None
+        self._seats, self._listings = CurrentSeats(), Listings(stream)
         with self.writer.database.read() as connection:
-            kept = connection.execute(
-                sa.select(states.c.state).where(states.c.stream == stream).order_by(states.c.slot.desc())
-            ).scalar()
-            held = connection.execute(sa.select(carried.c.last).where(carried.c.stream == stream)).scalar()
-            bare = [row.slot for row in connection.execute(_unreleased(stream))]
-        if held is not None and self._carry is not None:
-            self._carry.take(whole(held))
-        self._publisher = self._build(first=kept is None)
-        if kept is not None:
-            restore(self._publisher, kept)
+            kept = read_state(connection, stream)
+        if self._carry is not None:
+            self._carry = Carry(self.config.people.carry)
+            if kept.carried is not None:
+                self._carry.take(whole(kept.carried))
+        self._publisher = self._build(first=kept.publisher is None)
+        if kept.publisher is not None:
+            restore(self._publisher, kept.publisher)
         with self.writer.database.read() as connection:
             take_learned(self._publisher, read_learned(connection, stream, plain=self.journal.plain))
-        for slot in bare:
-            self.journal.lose(slot)
+        for number in kept.unreleased:
+            self.journal.lose(number)
+        first = self._publisher.ledger.slot
         with self.writer.database.read() as connection:
-            after = sa.select(slots).where(slots.c.stream == stream, slots.c.slot >= self.next_slot)
-            charges = connection.execute(after.order_by(slots.c.slot)).all()
-            released = list(read_releases(connection, stream, cells, self.next_slot, 2**62))
-        if len(charges) != len(released):
-            raise CorruptState("the store has charges without releases in its past; restore it from a whole copy")
-        for charge, release in zip(charges, released, strict=True):
-            if charge.slot != self.next_slot:
-                raise CorruptState(f"slot {self.next_slot} is missing in the store; restore it from a whole copy")
-            self._hear(charge.slot, settled=True)
-            if charge.forfeited:
-                forfeit(self._publisher)
-            else:
-                offer = Offer(charge.slot, whole(charge.part_1), whole(charge.part_2), charge.nullified)
-                replay(self._publisher, offer, release)
+            past = read_slots(connection, stream, cells, first)
+            seats = KeptSeats(connection, stream, first)
+        if first > 1:
+            seats.compare(first - 1, self._seating())
+        for slot in past:
+            self._replay(slot, seats)
         self.journal.refused = ()
-        return self._publisher
+        with self.writer.database.read() as connection:  # now, so that the next slot need not wait for it
+            self._listings.at(connection, self.next_slot - 1, newest_number(connection, stream), self.people)
 
-    def _check_seats(self) -> None:
-        """Whoever was replayed must sit where the store says, or the past is not what it was."""
-        seating = self._seating()
-        if self.next_slot == 1:
+    def _replay(self, slot: KeptSlot, seats: KeptSeats) -> None:
+        """Let the publisher live through a slot of the store; everybody must sit where they sat then."""
+        self._hear(slot.number, settled=True)
+        self._publisher.members.begin_slot()
+        seats.compare(slot.number, self._seating())
+        if slot.charge is None:
+            forfeit(self._publisher, slot.hold)
             return
-        with self.writer.database.read() as connection:
-            kept = read_seats(connection, self.writer.stream.id)
-        if kept != dict(zip(seating.persons.tolist(), seating.rows.tolist(), strict=True)):
-            raise CorruptState("people do not sit where the store says; its history is not whole, restore it")
+        try:
+            replay(self._publisher, slot.charge, slot.release)
+        except BudgetError:
+            raise CorruptState(
+                f"the charge of slot {slot.number} is above what its windows left; the store's history is not whole, "
+                "restore it from a whole copy"
+            ) from None
 
     def _build(self, *, first: bool) -> Publisher:
         """A publisher with the people of the first slot, or one that is about to be restored."""
         asked: dict[int, Requirement] | None = None
         if first:
-            asked = {}
             with self.writer.database.read() as connection:
                 self.journal.asked = newest_number(connection, self.writer.stream.id)
-                for wish in read_wishes(connection, self.writer.stream.id, 1):
-                    if wish.requirement is None:
-                        asked.pop(wish.person, None)
-                    elif not wish.refused:
-                        asked[wish.person] = wish.requirement
+                changes = list(read_wishes(connection, self.writer.stream.id, 1))
+            asked, self._refused_at_first = admit(self.config, changes)
         publisher = found(self.config, self.journal, asked)
         self.journal.follow(publisher)
         return publisher
-
-
-def _unreleased(stream: int) -> sa.Select[tuple[int]]:
-    there = sa.exists().where(releases.c.stream == slots.c.stream, releases.c.slot == slots.c.slot)
-    return sa.select(slots.c.slot).where(slots.c.stream == stream, ~there).order_by(slots.c.slot)

@@ -8,9 +8,11 @@ from statistics import mean, median
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from wevent.events.names import show_name
 from wevent.study.mechanisms import known_mechanism
 from wevent.study.runner import Run
 
@@ -27,7 +29,7 @@ def follow(run: Run) -> None:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(run.experiment.name, total=run.all, completed=run.kept)
+        task = bar.add_task(escape(show_name(run.experiment.name)), total=run.all, completed=run.kept)
         try:
             for progress in run.go():
                 bar.update(task, completed=progress.done)
@@ -43,7 +45,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> None:
         by_name[row["mechanism"]].append(row)
     first = rows[0]
     rounds = max(len(some) for some in by_name.values())
-    title = f"{first['data']}: epsilon {first['epsilon']:g} over {first['window']} slots, {_many(rounds, 'round')}"
+    name = escape(show_name(first["data"]))
+    title = f"{name}: epsilon {first['epsilon']:g} over {first['window']} slots, {_many(rounds, 'round')}"
     shown = Table(title=title, title_justify="left", caption=_caption(rounds, by_name), caption_justify="left")
     shown.add_column("mechanism")
     numbers = [
@@ -64,7 +67,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> None:
     for name, some in sorted(by_name.items(), key=lambda item: mean(row["amre"] for row in item[1])):
         middle = [f"{_short(median(row['amre'] for row in some))}"] if rounds > 1 else []
         shown.add_row(
-            name if known_mechanism(name).proven else f"{name} *",
+            escape(show_name(name)) + ("" if known_mechanism(name).proven else " *"),
             _error(some, "amre"),
             *middle,
             *(_error(some, key) for key in ("mae", "mre", "ajsd", "awd")),

@@ -1,0 +1,110 @@
+"""Refuses requirements that rows cannot serve: a past that is too large or forgotten, a history that is too long.
+
+Every check looks at rows as they are and changes nothing, so that callers can check all of a call before any of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wevent.budgets.history import LONG_AGO
+from wevent.cohorts.requirement import Fixed, Requirement
+from wevent.errors import Infeasible, InvalidRequirement
+from wevent.units import show, to_epsilon
+
+if TYPE_CHECKING:
+    from wevent.budgets.rows import Rows
+
+CROWD = 2**40
+"""Rows of the crowd are numbered from here on in every call that names a row."""
+
+_CELL = 16
+"""Bytes that a row outside the crowd holds for one slot."""
+
+_CERTIFICATES = 160
+"""Bytes that a row of the crowd holds besides its slots and publications."""
+
+
+def longest_window(requirement: Requirement) -> int:
+    """How many slots a requirement looks back on, or binds for."""
+    if isinstance(requirement, Fixed):
+        return requirement.window
+    return max(requirement.backward.window, requirement.forward.window)
+
+
+def refuse_oversize(rows: Rows, window: int, more: int = 0, crowd: int = 0) -> None:
+    """Raise `InvalidRequirement` if histories would hold more than the operator's limit.
+
+    Args:
+        rows: the rows as they are.
+        window: the longest window that is required now.
+        more: so many rows are needed besides, outside the crowd.
+        crowd: so many rows are needed besides, in the crowd.
+    """
+    limit, span = rows.privacy.limits.history_cells, max(rows.span, window)
+    cells = (rows.history.rows + max(more - rows.unused, 0)) * span
+    inside, code, places = crowd, 1, 8
+    if rows.crowd is not None:
+        inside += rows.crowd.rows
+        code, places = rows.crowd.code_bytes, rows.crowd.places
+    cells += -(-inside * (2 * code * span + 8 * places + _CERTIFICATES) // _CELL) if inside else 0
+    if cells > limit:
+        raise InvalidRequirement(
+            f"window={window} with {rows.rows + more + crowd} rows needs a history of {cells} cells, above the "
+            f"operator's limit of {limit} (limits.history_cells); ask for a shorter window. Nothing was changed.",
+            cells=cells,
+            limit=limit,
+        )
+
+
+def refuse_infeasible(rows: Rows, sources: Sequence[int], requirement: Requirement, until: int) -> None:
+    """Raise `Infeasible`, if the settings say so, where the past breaks a backward requirement.
+
+    The past is the largest of what `sources` spent up to slot `until`, slot by slot; none for somebody new. A window
+    that reaches back to forgotten slots is refused too: nobody knows what it holds.
+    """
+    if isinstance(requirement, Fixed) or rows.privacy.infeasible != "reject":
+        return
+    budget, window, slot = requirement.backward.units, requirement.backward.window, rows.slot
+    known = max([rows.history.forgotten + 1, *(known_since(rows, row) for row in sources)])
+    if slot - window + 1 < known:
+        raise Infeasible(
+            f"backward window={window} is not feasible in slot {slot}: it reaches back to slots before {known}, whose "
+            f"spends are forgotten. Ask for a window of at most {slot - known + 1}. The declaration was refused.",
+            slot=slot,
+            longest=slot - known + 1,
+        )
+    least = _spent(rows, sources, window, until)
+    if least > budget:
+        raise Infeasible(
+            f"backward epsilon={show(budget)} over window={window} is not feasible in slot {slot}: "
+            f"epsilon={show(least)} was already spent there. Ask for at least that, or for a shorter window. "
+            "The declaration was refused.",
+            slot=slot,
+            least=to_epsilon(least),
+        )
+
+
+def known_since(rows: Rows, row: int) -> int:
+    """The first slot whose spend a row would remember if the span grew now; long ago if nothing is forgotten."""
+    oldest = rows.slot - rows.span + 1
+    if row >= CROWD:
+        crowd = rows.in_crowd(row)
+        born = int(crowd.born[row - CROWD])
+        known = crowd.known if born < crowd.known else LONG_AGO
+    else:
+        born, known = rows.history.birth(row)
+    return max(known, oldest) if born < oldest else known
+
+
+def _spent(rows: Rows, sources: Sequence[int], window: int, until: int) -> int:
+    """The largest spends of `sources` in the last window - 1 slots up to slot `until`, slot by slot, summed up."""
+    slots = np.arange(rows.slot - rows.span + 1, rows.slot)
+    most = np.zeros(slots.size, np.int64)
+    for row in sources:
+        parts = rows.in_crowd(row).spends(row - CROWD) if row >= CROWD else rows.history.spends(row)
+        most = np.maximum(most, parts[0] + parts[1])
+    return int(most[(slots > rows.slot - window) & (slots <= until)].sum())

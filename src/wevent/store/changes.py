@@ -1,0 +1,135 @@
+"""Stores requirement changes, each from the first slot on that begins after it is stored.
+
+That is after the last charged slot, after the last begun one (`store.begun`; the clock is read while the transaction
+holds the right to write), and not before the same person's latest change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from wevent.config.model import Config
+from wevent.events.names import to_name
+from wevent.store.counting import count_changes
+from wevent.store.database import Database
+from wevent.store.demand import move, read_demand, save_demand
+from wevent.store.planning import ChangePlan, HowStored, KnownPeople, RequirementChange, Stored
+from wevent.store.requirements import AT_ONCE, read_pasts
+from wevent.store.rows import update
+from wevent.store.schema import requirements, streams
+from wevent.store.sharing import one_at_a_time
+from wevent.store.writer import Clock, StreamRow
+
+OWN = HowStored()
+"""What somebody sets themselves."""
+
+MOST_AT_ONCE = 20_000
+"""So many changes go into one transaction, so that it holds the right to write for about a second."""
+
+
+def store_changes(
+    database: Database,
+    config: Config,
+    stream: StreamRow,
+    changes: Iterable[RequirementChange],
+    clock: Clock,
+    how: HowStored = OWN,
+    *,
+    sync: bool = False,
+    preview: bool = False,
+) -> Stored:
+    """Store what is new among changes; return how many of each kind.
+
+    Args:
+        database: the store.
+        config: of the stream.
+        stream: whose people they are.
+        changes: in the order of storing.
+        clock: read while the transaction holds the right to write.
+        how: whether they come from a file, and whom they may change; who stays as they are is counted.
+        sync: whether everybody who is listed and not among the changes leaves.
+        preview: count only, store nothing.
+
+    Guarantees:
+        If one change is refused, none is stored. A crash leaves all or nothing of up to `MOST_AT_ONCE` changes; what it
+        leaves of more is completed by storing them again.
+        Requiring again what is in force or pending changes nothing, but is remembered as somebody's own if it is set.
+        A file changes nobody who has set their own requirement, unless it is to overwrite it; a line that lets somebody
+        leave always does.
+        No change holds in a slot that was charged or had begun before it was stored, nor before the same person's
+        latest one.
+        The witness counts the changes before they are committed; if it cannot, none is stored.
+        A change that the limits refuse raises `InvalidRequirement`, and the stream goes on as it was.
+    """
+    named = [(to_name(change.user), change) for change in changes]
+    if not (sync or preview or len(named) > MOST_AT_ONCE):
+        return _store(database, config, stream, named, clock, how)
+    with database.read() as connection:  # what takes long is done without the right to write
+        known = KnownPeople(connection, stream.id)
+        plan = ChangePlan(connection, config, stream.id, known, clock(), how)
+        if sync:
+            kept = {name for name, _ in named}
+            absent = [name for name in known.names if name not in kept]
+            own = {name for name in absent if (past := known.pasts.get(known.names[name])) and how.leaves(past)}
+            plan.stored.own += len(own)
+            named += [(name, RequirementChange(name, None)) for name in absent if name not in own]
+        for name, change in named:
+            plan.add(name, change)
+        plan.check(connection)
+    stored = plan.stored
+    again = plan.new + plan.confirmed
+    if preview or not again:
+        return stored
+    stored.joined = stored.changed = stored.left = stored.returned = 0
+    stored.unchanged -= len(plan.confirmed)
+    for first in range(0, len(again), MOST_AT_ONCE):
+        part = again[first : first + MOST_AT_ONCE]
+        more = _store(database, config, stream, part, clock, how)
+        stored.since = min(stored.since or more.since, more.since or stored.since) if first else more.since
+        stored.add(more)
+    return stored
+
+
+def _store(
+    database: Database,
+    config: Config,
+    stream: StreamRow,
+    named: list[tuple[str, RequirementChange]],
+    clock: Clock,
+    how: HowStored,
+) -> Stored:
+    """Store changes in one transaction."""
+    with database.write() as connection:
+        connection.execute(streams.update().where(streams.c.id == stream.id).values(name=stream.name))  # one at a time
+        one_at_a_time(connection)
+        known = KnownPeople(connection, stream.id, [name for name, _ in named])
+        plan = ChangePlan(connection, config, stream.id, known, clock(), how)
+        for name, change in named:
+            plan.add(name, change)
+        plan.check(connection)
+        plan.save(connection)
+        # last: the witness knows of changes before they are committed
+        count_changes(connection, stream, plan.stored.total, plan.longest, plan.marks)
+    return plan.stored
+
+
+def refuse_changes(connection: Connection, stream: int, numbers: Iterable[int]) -> None:
+    """Mark changes that could not be met when their slot came; the changes before them count again."""
+    wanted = sorted(numbers)
+    if not wanted:
+        return
+    for first in range(0, len(wanted), AT_ONCE):
+        some = (requirements.c.stream == stream) & requirements.c.number.in_(wanted[first : first + AT_ONCE])
+        persons = connection.execute(sa.select(requirements.c.person).where(some)).scalars().all()
+        before = read_pasts(connection, stream, set(persons))
+        update(connection, requirements, some, refused=True)
+        after = read_pasts(connection, stream, set(persons))
+        old = read_demand(connection, stream)
+        new = old.copy()
+        for person in set(persons):
+            move(new, before.get(person), after.get(person))
+        gone = {key for key, number in new.items() if number < 1 and old[key] > 0}
+        save_demand(connection, stream, old, {key: number for key, number in new.items() if key not in gone})

@@ -1,0 +1,217 @@
+"""Plans which requirement changes are new, from which slot on each holds, and whether the limits allow them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from wevent.cohorts.requirement import Requirement
+from wevent.config.model import Config
+from wevent.errors import InvalidRequirement
+from wevent.store.begun import begun_slot
+from wevent.store.counting import longest_window, mark
+from wevent.store.demand import DemandCheck, move, read_demand, save_demand
+from wevent.store.requirements import (
+    AT_ONCE,
+    SET,
+    TERMS,
+    Past,
+    count_people,
+    last_charged,
+    newest_number,
+    read_pasts,
+    read_people,
+    to_terms,
+)
+from wevent.store.rows import insert, update
+from wevent.store.schema import people, requirements
+from wevent.store.sharing import refuse_shared_people
+
+_PEOPLE = ("stream", "person", "name")
+_REQUIREMENTS = ("stream", "number", "person", "since", "stored", "charged_slot", "begun_slot", *TERMS)
+_OUTCOME = ("refused", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementChange:
+    """What somebody requires from now on; None is to leave. Its repr does not show the user.
+
+    Attributes:
+        user: the name, as in events.
+        requirement: what is required.
+        line: of the file that it comes from.
+    """
+
+    user: str = field(repr=False)
+    requirement: Requirement | None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HowStored:
+    """How changes come, and whom they may change.
+
+    Attributes:
+        source: `SET` for one person's own, `IMPORT` for those of a file.
+        returning: whether people who left are brought back.
+        overwrite: whether a file changes people who have set their own requirement.
+    """
+
+    source: str = SET
+    returning: bool = True
+    overwrite: bool = False
+
+    def leaves(self, past: Past) -> bool:
+        """Whether somebody stays as they are because they have set their own requirement."""
+        return past.requirement is not None and self.source != SET and past.source == SET and not self.overwrite
+
+
+@dataclass(slots=True)
+class Stored:
+    """How many people joined, changed, left and returned; and how many changes were not stored, and why not.
+
+    `unchanged` required this already; `away` left before and were not brought back; `own` have set their own
+    requirement, which a file does not change; `unknown` were to leave and were never listed. `since` is the first slot
+    in which any of the changes holds, 0 if nothing was stored.
+    """
+
+    joined: int = 0
+    changed: int = 0
+    left: int = 0
+    returned: int = 0
+    unchanged: int = 0
+    away: int = 0
+    own: int = 0
+    unknown: int = 0
+    since: int = 0
+
+    def add(self, more: Stored) -> None:
+        """Count more changes of the same call."""
+        for name in ("joined", "changed", "left", "returned", "unchanged", "away", "own", "unknown"):
+            setattr(self, name, getattr(self, name) + getattr(more, name))
+
+    @property
+    def total(self) -> int:
+        """How many changes were stored."""
+        return self.joined + self.changed + self.left + self.returned
+
+
+class KnownPeople:
+    """The numbers and pasts of some people by name, or of everybody; a plan adds to them."""
+
+    def __init__(self, connection: Connection, stream: int, names: list[str] | None = None) -> None:
+        self.names: dict[str, int] = {}
+        self.pasts: dict[int, Past] = {}
+        if names is None:
+            self.names = read_people(connection, stream)
+            self.pasts = read_pasts(connection, stream)
+            return
+        mine = sa.select(people.c.name, people.c.person).where(people.c.stream == stream)
+        for first in range(0, len(names), AT_ONCE):
+            some = people.c.name.in_(names[first : first + AT_ONCE])
+            self.names.update(connection.execute(mine.where(some)).all())
+        self.pasts = read_pasts(connection, stream, self.names.values())
+
+
+class ChangePlan:
+    """Changes that are about to be stored.
+
+    Guarantees:
+        A change that the limits refuse, alone or with everybody else's, raises `InvalidRequirement`.
+        A newcomer whom another stream of the store lists raises `SharedPeople`, unless people are shared.
+        A change that comes in a file leaves people as they are who have set their own requirement, unless the file is
+        to overwrite it or lets them leave.
+    """
+
+    def __init__(
+        self, connection: Connection, config: Config, stream: int, known: KnownPeople, now: int, how: HowStored
+    ) -> None:
+        self._how = how
+        self._stream, self._config, self._known, self._now = stream, config, known, now
+        self._charged, self._begun = last_charged(connection, stream), begun_slot(connection, config, stream, now)
+        self._number, self._first_new = newest_number(connection, stream), count_people(connection, stream)
+        self._newcomers: list[tuple[int, int, str]] = []
+        self._rows: list[tuple[object, ...]] = []
+        self._confirmed: list[int] = []
+        self.new: list[tuple[str, RequirementChange]] = []
+        self.confirmed: list[tuple[str, RequirementChange]] = []  # somebody sets what a file required of them
+        self._demand_before = read_demand(connection, stream)
+        self._demand = self._demand_before.copy()
+        self._limits = DemandCheck(config, self._demand_before)
+        self.stored = Stored()
+        self.longest = 1  # the longest window that the changes require
+        self.marks = 0  # the sum of their marks, for the witness
+
+    def add(self, name: str, change: RequirementChange) -> None:
+        """Count one change and, if it is new, plan it."""
+        person, required, stored = self._known.names.get(name), change.requirement, self.stored
+        past = None if person is None else self._known.pasts.get(person)
+        if past is None and required is None:
+            stored.unknown += 1
+        elif past is not None and past.requirement == required:
+            stored.unchanged += 1
+            if self._how.source == SET != past.source:
+                self._confirmed.append(past.number)
+                self.confirmed.append((name, change))
+        elif past is not None and past.requirement is None and not self._how.returning:
+            stored.away += 1
+        elif required is not None and past is not None and self._how.leaves(past):
+            stored.own += 1  # a line that lets somebody leave is honoured: nobody is worse protected by it
+        else:
+            if required is not None:
+                self._check(required, change.line)
+            if past is None:
+                stored.joined += 1
+            elif required is None:
+                stored.left += 1
+            elif past.requirement is None:
+                stored.returned += 1
+            else:
+                stored.changed += 1
+            self.new.append((name, change))
+            self._add(name, person, past, required)
+
+    def check(self, connection: Connection) -> None:
+        """Hold everything together against the limits and the other streams of the store."""
+        self._limits.check_size(self._demand)
+        if self._newcomers and not self._config.people.shared:
+            lines = {name: change.line for name, change in self.new}
+            refuse_shared_people(connection, self._stream, {name: lines[name] for _, _, name in self._newcomers})
+
+    def save(self, connection: Connection) -> None:
+        """Write everything down."""
+        insert(connection, people, _PEOPLE, self._newcomers)
+        insert(connection, requirements, (*_REQUIREMENTS, *_OUTCOME), self._rows)
+        for first in range(0, len(self._confirmed), AT_ONCE):
+            some = requirements.c.number.in_(self._confirmed[first : first + AT_ONCE])
+            update(connection, requirements, (requirements.c.stream == self._stream) & some, source=SET)
+        save_demand(connection, self._stream, self._demand_before, self._demand)
+
+    def _add(self, name: str, person: int | None, past: Past | None, required: Requirement | None) -> None:
+        if person is None:
+            person = self._known.names[name] = self._first_new + len(self._newcomers)
+            self._newcomers.append((self._stream, person, name))
+        if required is not None:
+            self.longest = max(self.longest, longest_window(required))
+        since, now = max(self._charged, self._begun) + 1, self._now
+        if past is not None:  # another host's clock may be ahead of ours
+            since, now = max(since, past.since), max(now, past.stored)
+        self.stored.since = min(self.stored.since or since, since)
+        number, source = self._number + 1 + len(self._rows), self._how.source
+        new = Past(required, since, now, number, source).after(past)
+        self._known.pasts[person] = new
+        move(self._demand, past, new)
+        place = (self._stream, number, person, since, now, self._charged, self._begun)
+        terms = to_terms(required)
+        self.marks += mark(name, terms)
+        self._rows.append((*place, *terms, False, source))
+
+    def _check(self, required: Requirement, line: int | None) -> None:
+        try:
+            self._limits.check(required)
+        except InvalidRequirement as error:
+            if line is None:
+                raise
+            raise InvalidRequirement(f"line {line}: {error}. Nothing was stored", **error.fields) from None

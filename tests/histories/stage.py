@@ -1,0 +1,167 @@
+"""Builds real publishers for histories: recipes whose decisions, draws and charges follow a script."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tests.histories.events import GROUP, Ending, History, Req
+from tests.oracle import FixedReq
+
+from wevent.budgets.ledger import Offer
+from wevent.cohorts.counting import Counts
+from wevent.cohorts.histogram import Tally
+from wevent.cohorts.register import Register
+from wevent.cohorts.requirement import Dynamic, Fixed
+from wevent.decisions.change import Trigger, Verdict
+from wevent.decisions.selection import Selection
+from wevent.decisions.watch import WatchTrigger
+from wevent.noise import Noise, StudyNoise
+from wevent.recipes import RECIPES
+from wevent.releases.journal import MemoryJournal
+from wevent.releases.publisher import Mechanism, Publisher
+from wevent.releases.release import Release
+from wevent.settings import Privacy
+
+CELLS = 2
+
+
+class ChargeFailed(Exception):
+    """The journal could not keep a charge."""
+
+
+class DrawFailed(Exception):
+    """The draw failed after the charge."""
+
+
+class Script:
+    """What is to happen in the slot that comes next."""
+
+    def __init__(self) -> None:
+        self.ending = Ending.PUBLISH
+        self.charge_fails = False
+
+
+class ScriptedJournal(MemoryJournal):
+    """Keeps the last charge that it took, and refuses one where the script says so."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__()
+        self._script = script
+        self.charged: Offer | None = None
+        self.released: Release | None = None
+
+    def charge(self, offer: Offer) -> None:
+        """Keep a charge, or fail once."""
+        if self._script.charge_fails:
+            self._script.charge_fails = False
+            raise ChargeFailed
+        self.charged = offer
+
+    def settle(self, release: Release) -> Release:
+        """Keep a release."""
+        self.released = super().settle(release)
+        return self.released
+
+
+class ScriptedNoise(StudyNoise):
+    """Seeded noise whose draw fails where the script says so."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(0)
+        self._script = script
+
+    def rekey(self) -> None:
+        """Called right after the charge."""
+        if self._script.ending is Ending.LOSE:
+            raise DrawFailed
+        super().rekey()
+
+
+class _Scripted:
+    """Publishes or skips as the script says, and asks the recipe's own trigger where it leaves the choice."""
+
+    def __init__(self, script: Script, own: Trigger) -> None:
+        self._script, self._own = script, own
+
+    def decide(
+        self,
+        tally: Tally,
+        offer: Offer,
+        selection: Selection,
+        reference: Counts,
+        sizes: npt.NDArray[np.int64],
+        sensitivity: int,
+        noise: Noise,
+    ) -> Verdict:
+        """The verdict of the script."""
+        if self._script.ending is Ending.NATURAL:
+            return self._own.decide(tally, offer, selection, reference, sizes, sensitivity, noise)
+        return Verdict(self._script.ending is Ending.PUBLISH and selection.threshold > 0)
+
+
+class _ScriptedWatch(WatchTrigger):
+    """The same for a trigger that learns, and whose state is kept."""
+
+    def __init__(self, script: Script, own: WatchTrigger) -> None:
+        super().__init__(own.pace)
+        self._script = script
+
+    def decide(
+        self,
+        tally: Tally,
+        offer: Offer,
+        selection: Selection,
+        reference: Counts,
+        sizes: npt.NDArray[np.int64],
+        sensitivity: int,
+        noise: Noise,
+    ) -> Verdict:
+        """Learn as always; then the verdict of the script."""
+        own = super().decide(tally, offer, selection, reference, sizes, sensitivity, noise)
+        if self._script.ending is Ending.NATURAL:
+            return own
+        return replace(own, publish=self._script.ending is Ending.PUBLISH and selection.threshold > 0)
+
+
+def build(history: History, script: Script, mechanism: Mechanism | None = None) -> tuple[Publisher, ScriptedJournal]:
+    """The publisher of a history as it was founded, and its journal; with a mechanism that others use too, if given."""
+    register = Register.from_rows({user: package(asked) for user, asked in history.founders})
+    if history.group is not None:
+        register.with_group(GROUP, package(history.group), 3)
+    journal = ScriptedJournal(script)
+    settings: dict[str, Any] = {
+        "privacy": Privacy(infeasible=history.infeasible, rest=history.rest),  # type: ignore[arg-type]
+        "noise": ScriptedNoise(script),
+        "journal": journal,
+        "horizon": history.horizon,
+        "fast": history.fast,
+    }
+    if mechanism is not None:
+        publisher = Publisher(register, CELLS, mechanism, **settings)
+    else:
+        settings |= {"estimator": history.estimator} if history.recipe == "auto" else {}
+        publisher = RECIPES[history.recipe](register, CELLS, **settings)
+    own = publisher.mechanism.trigger
+    scripted = _ScriptedWatch(script, own) if isinstance(own, WatchTrigger) else _Scripted(script, own)
+    publisher.mechanism = replace(publisher.mechanism, trigger=scripted)
+    return publisher, journal
+
+
+def mechanism_of(history: History) -> Mechanism:
+    """The mechanism of a history's recipe, as a library's user would hand it to several publishers."""
+    register = Register.from_rows({user: package(asked) for user, asked in history.founders})
+    settings = {"estimator": history.estimator} if history.recipe == "auto" else {}
+    return RECIPES[history.recipe](register, CELLS, **settings).mechanism
+
+
+@cache
+def package(requirement: Req) -> Fixed | Dynamic:
+    """A requirement in the package's words."""
+    if isinstance(requirement, FixedReq):
+        return Fixed(f"{requirement.epsilon}e-9", requirement.window)
+    forward = (f"{requirement.forward_epsilon}e-9", requirement.forward_window)
+    return Dynamic(forward, (f"{requirement.back_epsilon}e-9", requirement.back_window))

@@ -1,0 +1,67 @@
+"""One account book: publishers share nothing, and what spends budgets cannot be copied."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from wevent import RECIPES, Fixed, Mechanism, Publisher, Register, Slot
+from wevent.budgets.ledger import Ledger
+from wevent.budgets.paced import Attentive
+from wevent.decisions.estimators import Unbiased
+from wevent.decisions.watch import WatchTrigger
+from wevent.errors import CopyRefused
+from wevent.noise import SeededNoise
+from wevent.releases.filters import StateSpace
+from wevent.releases.keeping import restore, to_bytes
+
+PEOPLE = {k: Fixed(1, 4) for k in range(20)}
+COPIES: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, pickle.dumps, lambda one: pickle.dumps([one])]
+
+
+def test_publishers_of_one_mechanism_share_nothing() -> None:
+    """A publisher beside another of the same mechanism releases what it would alone; the pattern stays as it was."""
+
+    def mechanism() -> Mechanism:
+        pace = Attentive()
+        return Mechanism("shared", pace, WatchTrigger(pace), Unbiased(), StateSpace)
+
+    def publisher(given: Mechanism) -> Publisher:
+        return Publisher(Register.from_rows(PEOPLE), 3, given, noise=SeededNoise(2))
+
+    shared = mechanism()
+    first, second, alone = publisher(shared), publisher(shared), publisher(mechanism())
+    axes = [each.mechanism for each in (first, second)] + [shared]
+    assert len({id(each.schedule) for each in axes}) == len({id(each.trigger) for each in axes}) == 3
+    assert isinstance(first.mechanism.trigger, WatchTrigger)
+    assert first.mechanism.trigger.pace is first.mechanism.schedule
+    for slot in range(1, 31):
+        first.step(Slot(slot, dict.fromkeys(range(slot % 20), 0)))
+    for slot in range(1, 31):
+        one, other = (each.step(Slot(slot)) for each in (second, alone))
+        assert one.decision == other.decision and (one.counts == other.counts).all()
+    assert shared.schedule.state() == Attentive().state()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("copied", COPIES)
+@pytest.mark.parametrize("name", RECIPES)
+def test_copies_are_refused(copied: Callable[[Any], Any], name: str) -> None:
+    """A publisher, its ledger and its membership refuse to be copied or pickled, and say what to do instead."""
+    publisher = RECIPES[name](Register.from_rows(PEOPLE), 3)
+    for book in (publisher, publisher.ledger, publisher.members):
+        with pytest.raises(CopyRefused, match=r"to_bytes.*restore.*store"):
+            copied(book)
+    assert publisher.step(Slot(1)).slot == 1
+
+
+def test_the_safe_ways_work() -> None:
+    """What the message names does what it says."""
+    publisher, twin = (RECIPES["pbd"](Register.from_rows(PEOPLE), 3) for _ in range(2))
+    publisher.step(Slot(1))
+    restore(twin, to_bytes(publisher))
+    assert twin.ledger.slot == 2
+    assert Ledger.from_bytes(publisher.ledger.to_bytes()).slot == 2
