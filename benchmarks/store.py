@@ -53,7 +53,7 @@ def make_config(name: str, closing: str) -> Config:
             "stream": {"name": name},
             "slots": {"width": "15 min", "first": show_instant(START), "closing": closing},
             "cells": {"names": [f"cell-{k:03d}" for k in range(CELLS)]},
-            "privacy": {"mechanism": "pbd", "horizon": 24},
+            "privacy": {"mechanism": "pbd", "history_slots": 24},
         }
     )
 

@@ -86,12 +86,12 @@ class OracleUser:
     def registered(self, slot: int) -> bool:
         return self._in_force(slot) is not None
 
-    def record(self, slot: int, part_1: int, part_2: int) -> None:
+    def record(self, slot: int, change_budget: int, publish_budget: int) -> None:
         """Note what was spent in the slot; a second record of a slot settles the first."""
-        if slot < 1 or part_1 < 0 or part_2 < 0:
-            raise ValueError(f"slots count from 1 and spends from 0, got {slot}, {part_1}, {part_2}")
-        self._part_1[slot] = part_1
-        self._part_2[slot] = part_2
+        if slot < 1 or change_budget < 0 or publish_budget < 0:
+            raise ValueError(f"slots count from 1 and spends from 0, got {slot}, {change_budget}, {publish_budget}")
+        self._part_1[slot] = change_budget
+        self._part_2[slot] = publish_budget
 
     def room(self, slot: int) -> int | None:
         """The least bound on everything spent in the slot; None if nothing binds."""
@@ -106,7 +106,7 @@ class OracleUser:
             bounds.append(back.back_epsilon - self._spent(slot - back.back_window + 1, slot - 1))
         return max(0, min(bounds)) if bounds else None
 
-    def part_1(self, slot: int) -> int:
+    def change_budget(self, slot: int) -> int:
         """What part 1 spends in the slot: the proposal, cut to room; 0 for who is away."""
         if not self.registered(slot):
             return 0
@@ -184,8 +184,8 @@ class OracleUser:
         if not self.registered(slot):
             return 0, 0
         room, part = self.room(slot), self.part(slot, interval)
-        part_1 = self._cut(self.part(slot, 1) // 10, room)
-        return part_1, self._cut(part - -(-part // 10), None if room is None else room - part_1)
+        change_budget = self._cut(self.part(slot, 1) // 10, room)
+        return change_budget, self._cut(part - -(-part // 10), None if room is None else room - change_budget)
 
     def least_feasible(self, slot: int) -> int:
         """The least feasible EB in this slot: what its backward window holds; 0 without one."""
@@ -307,7 +307,7 @@ class OracleUser:
             S2 = self._spent_2(slot - back.back_window + 1, slot - 1)
             proposal = min(proposal, back.back_epsilon // 2 - S2)
         room = self.room(slot)
-        return self._cut(proposal, None if room is None else room - self.part_1(slot))
+        return self._cut(proposal, None if room is None else room - self.change_budget(slot))
 
     @staticmethod
     def _cut(proposal: int, bound: int | None) -> int:

@@ -15,12 +15,12 @@ from tests.oracle import DynamicReq, FixedReq, OracleUser
 from wevent.budgets.feasibility import DynamicPromise, FixedPromise, Promise
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.budgets.rows import CROWD
+from wevent.budgets.rows import INDIVIDUAL
 from wevent.budgets.schedules import Schedule
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally
 from wevent.cohorts.register import Register
-from wevent.cohorts.requirement import Dynamic, Fixed, Over, Requirement
+from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Requirement
 from wevent.decisions.change import Verdict
 from wevent.decisions.selection import Selection
 from wevent.noise import Noise, SeededNoise
@@ -62,7 +62,7 @@ def dynamic(forward: tuple[int, int], backward: tuple[int, int] = (100 * ONE, 1)
     return Dynamic((f"{forward[0]}e-9", forward[1]), (f"{backward[0]}e-9", backward[1]))
 
 
-def side(given: Over) -> tuple[int, int]:
+def side(given: BudgetWindow) -> tuple[int, int]:
     """Whole units and window of one side."""
     return given.units, given.window
 
@@ -198,12 +198,12 @@ class Record:
         return made
 
 
-class View(NamedTuple):
+class Filter(NamedTuple):
     """How one user stands in one slot: what the ledger says, then what the oracle says."""
 
     room: int
-    part_1: int
-    part_2: int
+    change_budget: int
+    publish_budget: int
     border: float
     oracle: OracleUser
 
@@ -215,11 +215,11 @@ class Pair:
     schedule: Schedule
     people: Mapping[Any, Requirement] = field(default_factory=dict)
     privacy: Privacy | None = None
-    horizon: int = 64
+    history_slots: int = 64
     fast: bool = False
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.privacy, self.horizon, fast=self.fast)
+        self.ledger = Ledger(self.privacy, self.history_slots, fast=self.fast)
         register = Register.from_rows(self.people)
         self.members = Membership(register, self.ledger, dynamic=self.schedule.dynamic is not None)
         self.oracles: dict[Hashable, OracleUser] = {}
@@ -263,7 +263,7 @@ class Pair:
         self.members.begin_slot()
         return self.ledger.offer(self.schedule)
 
-    def views(self, offer: Offer) -> dict[Hashable, View]:
+    def views(self, offer: Offer) -> dict[Hashable, Filter]:
         """Every registered user, as the ledger and as the oracle see them."""
         room, borders, rows = self.ledger.room(), self.ledger.borders(), self.members.rows()
         views = {}
@@ -272,14 +272,19 @@ class Pair:
             assert there == oracle.registered(self.slot)
             if there:
                 row = rows[self.members.register.position(user)]
-                seen = int(room[row]), int(offer.part_1[row]), int(offer.part_2[row]), float(borders[row])
-                views[user] = View(*seen, oracle)
+                seen = (
+                    int(room[row]),
+                    int(offer.change_budget[row]),
+                    int(offer.publish_budget[row]),
+                    float(borders[row]),
+                )
+                views[user] = Filter(*seen, oracle)
         return views
 
     def close(self, offer: Offer, ending: Ending) -> None:
         """Charge, settle, and tell the oracles; without any budget on offer nothing is published."""
         slot, register, rows = self.slot, self.members.register, self.members.rows()
-        publish = ending == "publish" and bool(offer.part_2.any())
+        publish = ending == "publish" and bool(offer.publish_budget.any())
         self.ledger.charge(offer)
         if ending == "lose":
             self.ledger.lose()
@@ -288,28 +293,30 @@ class Pair:
         paid = publish or ending == "lose"
         for user, oracle in self.oracles.items():
             row = rows[register.position(user)] if user in register else None
-            part_1, part_2 = (0, 0) if row is None else (int(offer.part_1[row]), int(offer.part_2[row]))
-            oracle.record(slot, part_1, part_2 if paid else 0)
-        if paid and offer.part_2.any():
+            change_budget, publish_budget = (
+                (0, 0) if row is None else (int(offer.change_budget[row]), int(offer.publish_budget[row]))
+            )
+            oracle.record(slot, change_budget, publish_budget if paid else 0)
+        if paid and offer.publish_budget.any():
             self.last = slot
 
     def _oracle(self, user: Hashable) -> OracleUser:
         return self.oracles.setdefault(user, OracleUser())
 
 
-def expected_offers(pair: Pair, views: Mapping[Hashable, View]) -> dict[Hashable, tuple[int, int]]:
+def expected_offers(pair: Pair, views: Mapping[Hashable, Filter]) -> dict[Hashable, tuple[int, int]]:
     """Both parts that the oracle wants for everybody, rests included."""
     slot, last = pair.slot, pair.last
     wanted: dict[Hashable, tuple[int, int]] = {}
     resting = {user for user, view in views.items() if pair.absorbs and view.oracle.rests(slot, last)}
     for user, view in views.items():
         if resting and (pair.ledger.privacy.rest == "all" or user in resting):
-            part_2 = 0
+            publish_budget = 0
         elif pair.absorbs:
-            part_2 = view.oracle.offer_absorption(slot, last)
+            publish_budget = view.oracle.offer_absorption(slot, last)
         else:
-            part_2 = view.oracle.offer_distribution(slot)
-        wanted[user] = view.oracle.part_1(slot), part_2
+            publish_budget = view.oracle.offer_distribution(slot)
+        wanted[user] = view.oracle.change_budget(slot), publish_budget
     return wanted
 
 
@@ -317,11 +324,11 @@ def sound(members: Membership) -> None:
     """Rows, members and free rows fit together: nobody sits in a freed row, every size is its head count."""
     ledger, rows = members.ledger, members.rows()
     free = list(ledger._free)
-    if ledger.crowd is not None:
-        free += [CROWD + row for row in ledger.crowd._free]
+    if ledger.individual is not None:
+        free += [INDIVIDUAL + row for row in ledger.individual._free]
     assert len(set(free)) == len(free)
     assert not any(ledger.size(row) for row in free)
-    assert all(away.row not in free for away in members._away.values())
+    assert all(away.row not in free for away in members._departed.values())
     grouped = list(members.groups.values())
     heads = np.bincount(rows[rows >= 0], minlength=ledger.rows)
     sizes = ledger.all_sizes

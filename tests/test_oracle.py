@@ -157,7 +157,7 @@ def test_pbd_golden() -> None:
     for slot in (1, 2, 3):
         offers[slot] = [user.offer_distribution(slot) for user in users]
         for user, offer in zip(users, offers[slot], strict=True):
-            user.record(slot, user.part_1(slot), offer if slot != 2 else 0)
+            user.record(slot, user.change_budget(slot), offer if slot != 2 else 0)
     assert offers[1] == [E // 4] * 3
     assert offers[3] == [E // 8, E // 4, E // 8]
     assert [user.violations() for user in users] == [[], [], []]
@@ -176,9 +176,9 @@ def test_pba_golden() -> None:
         rested.append(rest)
         offers[slot] = [user.offer_absorption(slot, last) for user in users]
         publish = slot in (1, 3, 5)
-        assert [user.part_1(slot) for user in users] == shares
+        assert [user.change_budget(slot) for user in users] == shares
         for user, offer in zip(users, offers[slot], strict=True):
-            user.record(slot, user.part_1(slot), offer if publish else 0)
+            user.record(slot, user.change_budget(slot), offer if publish else 0)
         last = slot if publish else last
     assert offers[1] == offers[5] == shares
     assert offers[3] == [E // 4, E // 2, E // 3]
@@ -202,10 +202,10 @@ def test_dpbd_golden() -> None:
     users = dynamic_users()
     for slot, line in enumerate(table, start=1):
         want = [tuple(units(part) for part in cell.split("/")) for cell in line.split()]
-        got = [(user.part_1(slot), user.offer_distribution(slot)) for user in users]
+        got = [(user.change_budget(slot), user.offer_distribution(slot)) for user in users]
         assert got == want, f"slot {slot}"
-        for user, (part_1, offer) in zip(users, got, strict=True):
-            user.record(slot, part_1, offer if slot in (1, 3) else 0)
+        for user, (change_budget, offer) in zip(users, got, strict=True):
+            user.record(slot, change_budget, offer if slot in (1, 3) else 0)
     assert [user.violations() for user in users] == [[], [], []]
 
 
@@ -228,7 +228,7 @@ def test_dpba_golden() -> None:
         assert not any(user.rests(slot, last) for user in users)
         publish = slot in (1, 3, 5)
         for user, offer in zip(users, got, strict=True):
-            user.record(slot, user.part_1(slot), offer if publish else 0)
+            user.record(slot, user.change_budget(slot), offer if publish else 0)
         last = slot if publish else last
     assert [user.violations() for user in users] == [[], [], []]
 
@@ -238,11 +238,11 @@ def test_halves_alone_would_overspend_the_whole() -> None:
     user = OracleUser()
     user.ask(1, dynamic((1, "10"), (1, "1.8")))
     user.ask(2, dynamic((2, "1.0"), (1, "10")))
-    assert user.part_1(1) == units("0.9")
+    assert user.change_budget(1) == units("0.9")
     user.record(1, units("0.9"), 0)
     assert user.least_feasible(2) == units("0.9")
     assert user.room(2) == units("0.1")
-    assert user.part_1(2) == 0
+    assert user.change_budget(2) == 0
     assert user.offer_distribution(2) == user.offer_absorption(2, 0) == units("0.1")
     user.record(2, 0, units("0.5"))
     assert len(user.violations()) == 1
@@ -259,7 +259,7 @@ def test_infeasible_backward_requirement_spends_nothing() -> None:
     user.ask(2, dynamic((2, "0.3"), (1, "1")))
     user.record(1, units("0.5"), units("0.25"))
     assert user.least_feasible(2) == units("0.75")
-    assert user.room(2) == user.part_1(2) == user.offer_distribution(2) == user.offer_absorption(2, 1) == 0
+    assert user.room(2) == user.change_budget(2) == user.offer_distribution(2) == user.offer_absorption(2, 1) == 0
     user.record(2, 0, 0)
     assert user.violations() == []
 
@@ -269,10 +269,10 @@ def test_one_user_can_make_everybody_rest() -> None:
     user = OracleUser()
     user.ask(1, dynamic((1, "100"), (1000, "1")))
     user.ask(2, dynamic((1, "100"), (1, "10")))
-    user.record(1, user.part_1(1), 0)
+    user.record(1, user.change_budget(1), 0)
     offer = user.offer_absorption(2, 0)
     assert offer == units("0.5")  # UF of slot 1's declaration
-    user.record(2, user.part_1(2), offer)
+    user.record(2, user.change_budget(2), offer)
     assert user.border(3) == 1000
     assert user.rests(3, 2) and user.rests(1000, 2) and not user.rests(1001, 2)
 
@@ -290,7 +290,7 @@ def test_dynamic_formulas_without_room() -> None:
                 reqs.append(random_dynamic(rng) if not reqs or rng.random() < 0.5 else reqs[-1])
                 user.ask(t, reqs[-1])
                 eps1, offer = literal_dynamic(reqs, spends, absorb)
-                assert user.part_1(t) == eps1
+                assert user.change_budget(t) == eps1
                 assert (user.offer_absorption(t, last) if absorb else user.offer_distribution(t)) == offer
                 publish = rng.random() < 0.5 and not (absorb and user.rests(t, last))
                 spends.append((eps1, offer if publish else 0))
@@ -304,9 +304,9 @@ def literal_dynamic(reqs: list[DynamicReq], spends: list[tuple[int, int]], absor
     t = len(reqs)
     now = reqs[-1]
     active = [(tau, req) for tau, req in enumerate(reqs, start=1) if tau <= t <= tau + req.forward_window - 1]
-    used = {tau: sum(part_2 for _, part_2 in spends[tau - 1 :]) for tau, _ in active}
+    used = {tau: sum(publish_budget for _, publish_budget in spends[tau - 1 :]) for tau, _ in active}
     trailing = spends[max(0, t - now.back_window) :]
-    S1, S2 = sum(part_1 for part_1, _ in trailing), sum(part_2 for _, part_2 in trailing)
+    S1, S2 = sum(change_budget for change_budget, _ in trailing), sum(publish_budget for _, publish_budget in trailing)
     EB = now.back_epsilon
     shares = {tau: req.forward_epsilon // (2 * req.forward_window) for tau, req in active}
     eps1 = max(0, min(min(shares.values()), EB // 2 - S1, EB - S1 - S2))
@@ -335,10 +335,10 @@ def test_dpbd_equals_pbd() -> None:
         fixed, moving = twins(rng.randrange(2 * window, 5000), window)
         for slot in range(1, 31):
             assert fixed.room(slot) == moving.room(slot)
-            assert fixed.part_1(slot) == moving.part_1(slot)
+            assert fixed.change_budget(slot) == moving.change_budget(slot)
             offer = fixed.offer_distribution(slot)
             assert offer == moving.offer_distribution(slot)
-            spend = fixed.part_1(slot), offer if rng.random() < 0.5 else 0
+            spend = fixed.change_budget(slot), offer if rng.random() < 0.5 else 0
             fixed.record(slot, *spend)
             moving.record(slot, *spend)
 
@@ -364,7 +364,7 @@ def test_dpba_rests_like_pba_and_offers_no_less(leader: str) -> None:
                 assert offers[1] >= offers[0]
                 more += offers[1] > offers[0]
             publish = not rest and rng.random() < 0.4
-            spend = fixed.part_1(slot), offers[leader == "DPBA"] if publish else 0
+            spend = fixed.change_budget(slot), offers[leader == "DPBA"] if publish else 0
             fixed.record(slot, *spend)
             moving.record(slot, *spend)
             last = slot if publish else last
@@ -383,7 +383,7 @@ def test_change_inside_a_live_window() -> None:
     user.record(2, 50, 50)
     user.ask(3, FixedReq(800, 2))  # share 200
     assert user.room(3) == 400 - 250
-    assert user.part_1(3) == 50  # the least live share
+    assert user.change_budget(3) == 50  # the least live share
     assert user.offer_distribution(3) == 25  # min((200 - 150)//2, (400 - 50)//2)
     assert not user.rests(3, 2)  # 50 is one share of 50
     assert user.offer_absorption(3, 2) == 50
@@ -394,7 +394,7 @@ def test_change_inside_a_live_window() -> None:
     assert user.rests(5, 4)  # ceil(75/50) - 1 = 1
     user.record(5, 50, 0)
     assert user.room(6) == 800 - 50  # the old version is dead, the new one sees slot 5 alone
-    assert user.part_1(6) == 200
+    assert user.change_budget(6) == 200
     assert user.violations() == []
 
 
@@ -414,7 +414,7 @@ def test_stricter_change_counts_the_past() -> None:
     user.ask(1, FixedReq(1000, 2))
     user.record(1, 250, 250)
     user.ask(2, FixedReq(100, 3))
-    assert user.room(2) == user.room(3) == user.part_1(2) == user.offer_distribution(2) == 0
+    assert user.room(2) == user.room(3) == user.change_budget(2) == user.offer_distribution(2) == 0
     user.record(2, 0, 0)
     user.record(3, 0, 0)
     assert user.room(4) == 100
@@ -433,14 +433,14 @@ def test_leave_and_return() -> None:
     user.leave(2)  # in force 1 … 1, alive until 4
     assert [user.registered(slot) for slot in (1, 2, 3)] == [True, False, False]
     assert user.room(2) == 250
-    assert (user.part_1(2), user.offer_distribution(2), user.offer_absorption(2, 1)) == (0, 0, 0)
+    assert (user.change_budget(2), user.offer_distribution(2), user.offer_absorption(2, 1)) == (0, 0, 0)
     assert not user.rests(2, 1)
     assert user.room(5) is None
     user.record(2, 0, 0)
     user.ask(3, FixedReq(4000, 4))
     assert user.registered(3)
     assert user.room(3) == 250
-    assert user.part_1(3) == 50
+    assert user.change_budget(3) == 50
     assert user.offer_distribution(3) == (200 - 100) // 2
     assert user.offer_absorption(3, 1) == 50  # two slots since, one to rest for the 100
     assert user.room(5) == 4000
@@ -456,7 +456,7 @@ def test_fixed_to_dynamic_and_back() -> None:
     user.record(1, 100, 150)
     user.ask(2, DynamicReq(400, 2, 800, 4))  # share 100, forward 2 … 5 and 3 … 6
     assert user.room(2) == 150  # backward: 400 - 250
-    assert user.part_1(2) == 100  # min(100, 100, 200 - 100)
+    assert user.change_budget(2) == 100  # min(100, 100, 200 - 100)
     assert user.offer_distribution(2) == 50  # min((300 - 150)//2, 400//2, 200 - 150, 150 - 100)
     assert user.border(2) == 1
     assert user.rests(2, 1)  # the fixed side: ceil(150/100) - 1 = 1
@@ -467,7 +467,7 @@ def test_fixed_to_dynamic_and_back() -> None:
     user.ask(4, FixedReq(120, 1))  # share 60
     assert user.border(4) == 3  # U(2) = U(3) = 100: one share each, so 1 + 1 and 1 + 2
     assert user.room(4) == 120  # forward of 2: 800 - 300; the backward one was for slots 2 and 3 alone
-    assert user.part_1(4) == 60
+    assert user.change_budget(4) == 60
     assert user.offer_distribution(4) == 30
     assert user.rests(4, 3)  # ceil(100/60) - 1 = 1, after the share of 60 came into force
     assert user.offer_absorption(4, 3) == 0
@@ -564,12 +564,12 @@ def test_promise_on_random_histories(schedule: str, taken: Callable[[random.Rand
         last = 0
         for slot in range(1, 26):
             random_change(rng, user, slot)
-            part_1 = user.part_1(slot)
+            change_budget = user.change_budget(slot)
             offer = user.offer_distribution(slot) if schedule == "distribution" else user.offer_absorption(slot, last)
             room = user.room(slot)
-            assert part_1 + offer <= (0 if room is None else room)
+            assert change_budget + offer <= (0 if room is None else room)
             publish = rng.random() < 0.6 and not (schedule == "absorption" and user.rests(slot, last))
-            user.record(slot, part_1, taken(rng, offer) if publish else 0)
+            user.record(slot, change_budget, taken(rng, offer) if publish else 0)
             last = slot if publish else last
         assert user.violations() == []
         worst = max(worst, user.worst())
@@ -613,8 +613,8 @@ def test_room_is_what_the_promise_leaves() -> None:
         for slot in range(1, end):
             random_change(rng, user, slot)
             room = user.room(slot) or 0
-            part_1 = rng.randint(0, room)
-            user.record(slot, part_1, room - part_1 if rng.random() < 0.3 else 0)
+            change_budget = rng.randint(0, room)
+            user.record(slot, change_budget, room - change_budget if rng.random() < 0.3 else 0)
         assert user.violations() == []
         random_change(rng, user, end)
         last_room = user.room(end)

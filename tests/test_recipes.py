@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wevent
 from tests.support import FAST, Recorded, fixed
 from wevent import RECIPES, Dynamic, Fixed, Publisher, Register, Slot
-from wevent.budgets.paced import Attentive
+from wevent.budgets.paced import AdaptivePacing
 from wevent.budgets.schedules import (
     Absorption,
     Distribution,
@@ -24,14 +24,14 @@ from wevent.budgets.schedules import (
 )
 from wevent.cohorts import requirement
 from wevent.decisions.change import ChangeTrigger, deviation, scale
+from wevent.decisions.change_detection import WatchTrigger
 from wevent.decisions.clock import ClockTrigger
-from wevent.decisions.watch import WatchTrigger
 from wevent.errors import WrongKind
 from wevent.recipes import CommonPublisher, strictest
 
 fast = pytest.mark.parametrize("fast", FAST)
 AXES = {
-    "auto": (Attentive, WatchTrigger),
+    "auto": (AdaptivePacing, WatchTrigger),
     "pbd": (Distribution, ChangeTrigger),
     "pba": (Absorption, ChangeTrigger),
     "dpbd": (DynamicDistribution, ChangeTrigger),
@@ -118,7 +118,7 @@ def test_the_personalised_offer_is_never_below_the_common_one(name: str, fast: b
         Register.from_rows(PEOPLE), 3, noise=Recorded(1), fast=fast
     )
     offers = [each.ledger.offer(each.mechanism.schedule) for each in (publisher, common)]
-    assert np.all(offers[0].part_2[publisher.members.rows()] >= offers[1].part_2[common.members.rows()])
+    assert np.all(offers[0].publish_budget[publisher.members.rows()] >= offers[1].publish_budget[common.members.rows()])
 
 
 def test_the_examples_in_the_docs_run() -> None:

@@ -8,7 +8,7 @@ release = publisher.step(Slot(1, {"ann": "north", "bob": "south"}))
 """
 
 from wevent.cohorts.register import Register
-from wevent.cohorts.requirement import Dynamic, Fixed, Levels, Over
+from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Levels
 from wevent.events.slot import Slot
 from wevent.recipes import RECIPES, auto, ba, bd, dpba, dpbd, pba, pbd, sample, uniform
 from wevent.releases.publisher import Mechanism, Publisher
@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "RECIPES",
+    "BudgetWindow",
     "Decision",
     "Dynamic",
     "ExpectedError",
@@ -26,7 +27,6 @@ __all__ = [
     "Levels",
     "Limits",
     "Mechanism",
-    "Over",
     "Privacy",
     "Publisher",
     "Raw",

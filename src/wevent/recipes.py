@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wevent.budgets.paced import Attentive
+from wevent.budgets.paced import AdaptivePacing
 from wevent.budgets.schedules import (
     Absorption,
     Distribution,
@@ -22,12 +22,12 @@ from wevent.budgets.schedules import (
 )
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
-from wevent.decisions.change import Bar, ChangeTrigger, scale
+from wevent.decisions.change import ChangeTrigger, PublishThreshold, scale
+from wevent.decisions.change_detection import WatchTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased
 from wevent.decisions.pooled import Pooled
-from wevent.decisions.watch import WatchTrigger
 from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
 from wevent.releases.filters import StateSpace
 from wevent.releases.publisher import Mechanism, Publisher
@@ -56,12 +56,12 @@ def dpba(register: Register, cells: Cells, **settings: Any) -> Publisher:
     return Publisher(register, cells, Mechanism("dpba", DynamicAbsorption(), ChangeTrigger()), **settings)
 
 
-def bd(register: Register, cells: Cells, bar: Bar = scale, **settings: Any) -> Publisher:
+def bd(register: Register, cells: Cells, bar: PublishThreshold = scale, **settings: Any) -> Publisher:
     """Budget distribution with one requirement for all."""
     return CommonPublisher(register, cells, Mechanism("bd", Distribution(), ChangeTrigger(bar)), **settings)
 
 
-def ba(register: Register, cells: Cells, bar: Bar = scale, **settings: Any) -> Publisher:
+def ba(register: Register, cells: Cells, bar: PublishThreshold = scale, **settings: Any) -> Publisher:
     """Budget absorption with one requirement for all."""
     return CommonPublisher(register, cells, Mechanism("ba", Absorption(), ChangeTrigger(bar)), **settings)
 
@@ -98,7 +98,7 @@ def auto(register: Register, cells: Cells, estimator: str = "unbiased", **settin
     if estimator not in ESTIMATORS:
         raise InvalidSetting(f"estimator must be one of {', '.join(ESTIMATORS)}; got {estimator!r}")
     name = "auto" if estimator == "unbiased" else f"auto {estimator}"
-    pace = Attentive()
+    pace = AdaptivePacing()
     mechanism = Mechanism(name, pace, WatchTrigger(pace), ESTIMATORS[estimator](), StateSpace)
     return Publisher(register, cells, mechanism, **settings)
 
@@ -131,13 +131,13 @@ class CommonPublisher(Publisher):
         self._content(requirement)
         super().change(user, self.common)
 
-    def more_state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """The common requirement."""
-        return {**super().more_state(), "common": [self.common.units, self.common.window]}
+        return {**super().state(), "common": [self.common.units, self.common.window]}
 
-    def take_more(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Serve everybody by the common requirement that was kept."""
-        super().take_more(state)
+        super().restore(state)
         epsilon, window = state["common"]
         self.common = Fixed(to_epsilon(epsilon), window)
 

@@ -37,7 +37,7 @@ class Twins:
         register = Register.from_levels(self.table, self.rng.integers(0, self.levels, self.people))
         privacy = Privacy(rest=self.rest, infeasible=self.infeasible)
         self.sides = [
-            Membership(register, Ledger(privacy, horizon=5, fast=fast), dynamic=True) for fast in (False, True)
+            Membership(register, Ledger(privacy, history_slots=5, fast=fast), dynamic=True) for fast in (False, True)
         ]
 
     def requirement(self) -> Dynamic:
@@ -87,7 +87,7 @@ class Twins:
             room, borders = ledger.room()[rows], ledger.borders()[rows]
             offer = ledger.offer(schedule)
             offers.append(offer)
-            columns = (room, offer.part_1[rows], offer.part_2[rows], borders)
+            columns = (room, offer.change_budget[rows], offer.publish_budget[rows], borders)
             seen.append([np.where(there, column, 0) for column in columns])
         assert offers[0].nullified == offers[1].nullified
         for numpy_column, numba_column in zip(*seen, strict=True):
@@ -100,12 +100,12 @@ class Twins:
         result = []
         for side, offer in zip(self.sides, offers, strict=True):
             room = side.ledger.room()
-            part_1, part_2 = np.zeros_like(room), np.zeros_like(room)
+            change_budget, publish_budget = np.zeros_like(room), np.zeros_like(room)
             for place, row in enumerate(side.rows()):
                 if row >= 0:
-                    part_1[row] = int(room[row] * parts[0, place])
-                    part_2[row] = int((room[row] - part_1[row]) * parts[1, place])
-            result.append(Offer(offer.slot, part_1, part_2, nullified=False))
+                    change_budget[row] = int(room[row] * parts[0, place])
+                    publish_budget[row] = int((room[row] - change_budget[row]) * parts[1, place])
+            result.append(Offer(offer.slot, change_budget, publish_budget, nullified=False))
         return result
 
 
@@ -145,8 +145,8 @@ def test_more_levels_than_fit_into_a_byte() -> None:
         choice = twins.rng.integers(-1, 6, twins.people)
         for side in twins.sides:
             side.declare(more, choice)
-    crowd = twins.sides[1].ledger.crowd
-    assert crowd is not None and len(crowd.table) > 255
+    individual = twins.sides[1].ledger.individual
+    assert individual is not None and len(individual.table) > 255
 
 
 @pytest.mark.parametrize("schedule", [DynamicDistribution(), DynamicAbsorption()], ids=lambda s: s.name)
@@ -171,7 +171,8 @@ def test_longer_windows_in_the_middle_of_a_stream(schedule: Schedule, longer: tu
             rooms = [side.ledger.room()[side.rows()] for side in sides]
             offers = [side.ledger.offer(schedule) for side in sides]
             parts = [
-                offer.part_1[side.rows()] + offer.part_2[side.rows()] for side, offer in zip(sides, offers, strict=True)
+                offer.change_budget[side.rows()] + offer.publish_budget[side.rows()]
+                for side, offer in zip(sides, offers, strict=True)
             ]
             np.testing.assert_array_equal(rooms[0], rooms[1])
             np.testing.assert_array_equal(parts[0], parts[1])
@@ -188,10 +189,10 @@ def test_above_the_room_is_refused() -> None:
     for slot in range(20):
         room = ledger.room()
         before = ledger.to_bytes()
-        part_2 = room.copy()
-        part_2[slot % part_2.size] += 1
+        publish_budget = room.copy()
+        publish_budget[slot % publish_budget.size] += 1
         with pytest.raises(BudgetExceeded, match="Nothing was spent"):
-            ledger.charge(Offer(ledger.slot, np.zeros_like(room), part_2, nullified=False))
+            ledger.charge(Offer(ledger.slot, np.zeros_like(room), publish_budget, nullified=False))
         assert ledger.to_bytes() == before
         ledger.charge(ledger.offer(DynamicDistribution()))
         ledger.settle(published=slot % 2 == 0)

@@ -34,9 +34,9 @@ def test_it_agrees_with_the_oracle(data: bytes) -> None:
             oracle.leave(slot)
         else:
             oracle.ask(slot, for_oracle(asked))
-        part_1, part_2 = (0, 0) if asked is None else (tape.number(9), tape.one_of([0, 0, 3, 20]))
-        oracle.record(slot, part_1, part_2)
-        record.note(asked, part_1 + part_2)
+        change_budget, publish_budget = (0, 0) if asked is None else (tape.number(9), tape.one_of([0, 0, 3, 20]))
+        oracle.record(slot, change_budget, publish_budget)
+        record.note(asked, change_budget + publish_budget)
     promises = record.promises()
     assert (violations(record.spends, promises) == []) == (oracle.violations() == [])
     assert worst(record.spends, promises) == oracle.worst()

@@ -12,7 +12,7 @@ from wevent.budgets.membership import Membership
 from wevent.budgets.schedules import DynamicAbsorption, DynamicDistribution, Schedule
 from wevent.errors import InvalidRequirement
 from wevent.noise import SeededNoise
-from wevent.releases.keeping import forfeit, restore, to_bytes
+from wevent.releases.state import forfeit, restore, to_bytes
 
 
 def room_of(publisher: Publisher, user: str) -> int:
@@ -108,7 +108,10 @@ def test_crowd_and_numpy_agree_after_forfeits(schedule: Schedule, seed: int) -> 
             else:
                 side.ledger.charge(offer)
                 side.ledger.settle(published)
-        parts = [(o.part_1 + o.part_2)[side.rows()[side.rows() >= 0]] for o, side in zip(offers, sides, strict=True)]
+        parts = [
+            (o.change_budget + o.publish_budget)[side.rows()[side.rows() >= 0]]
+            for o, side in zip(offers, sides, strict=True)
+        ]
         assert parts[0].tolist() == parts[1].tolist()
 
 

@@ -67,7 +67,7 @@ def through_ledger(
         offer: Offer = pair.offer()
         views = list(pair.views(offer).values())
         ending = "nullified" if offer.nullified else "published" if slot in publish else "skipped"
-        parts = [view.part_1 for view in views], [view.part_2 for view in views]
+        parts = [view.change_budget for view in views], [view.publish_budget for view in views]
         lines.append((*parts, [view.border for view in views], ending))
         pair.close(offer, "publish" if slot in publish else "skip")
     return lines
@@ -79,7 +79,7 @@ def through_publisher(
     """The same from the trace of a publisher whose decisions are forced."""
     register = Register.from_rows({user: ask(1) for user, ask in zip(USERS, asks, strict=False)})
     mechanism = Mechanism("forced", schedule, Forced(publish))
-    publisher = Publisher(register, 2, mechanism, noise=SeededNoise(1), horizon=8, fast=fast)
+    publisher = Publisher(register, 2, mechanism, noise=SeededNoise(1), history_slots=8, fast=fast)
     lines: list[Line] = []
     for slot in range(1, slots + 1):
         if slot > 1:
@@ -89,10 +89,10 @@ def through_publisher(
         trace = publisher.trace
         assert trace is not None and trace.slot == slot
         rows = publisher.members.rows()
-        spent = trace.part_1 + trace.offer if release.decision is Decision.PUBLISHED else trace.part_1
+        spent = trace.change_budget + trace.offer if release.decision is Decision.PUBLISHED else trace.change_budget
         assert np.array_equal(trace.spent, spent)
         borders = np.full(publisher.ledger.rows, -np.inf) if trace.borders is None else trace.borders
-        parts = trace.part_1[rows].tolist(), trace.offer[rows].tolist()
+        parts = trace.change_budget[rows].tolist(), trace.offer[rows].tolist()
         lines.append((*parts, borders[rows].tolist(), str(release.decision)))
     return lines
 
@@ -143,7 +143,7 @@ def test_dpbd(run: Run, fast: bool) -> None:
     asks = [lambda slot, user=user: declared(user, slot) for user in range(3)]
     for line, printed in zip(run(DynamicDistribution(), asks, 5, {1, 3}, fast), table, strict=True):
         pairs = [cell.split("/") for cell in printed.split()]
-        assert line[0] == [units(part_1) for part_1, _ in pairs]
+        assert line[0] == [units(change_budget) for change_budget, _ in pairs]
         assert line[1] == [units(offer) for _, offer in pairs]
 
 
@@ -204,8 +204,8 @@ def test_resting_alone_leaves_the_others_their_offers(fast: bool) -> None:
         views = pair.views(offer)
         assert not offer.nullified
         if slot > 2:  # user-2 rests in slot 3 alone, user-1 for a long time
-            assert views["user-1"].part_2 == 0
-            assert (views["user-2"].part_2 > 0) == (slot > 3)
+            assert views["user-1"].publish_budget == 0
+            assert (views["user-2"].publish_budget > 0) == (slot > 3)
         pair.close(offer, "publish" if slot == 2 else "skip")
 
 
@@ -216,7 +216,7 @@ def test_ledgers_without_a_publisher_need_nothing_else() -> None:
     offers = []
     for slot in (1, 2, 3):
         offer = ledger.offer(Distribution())
-        offers.append(offer.part_2[rows].tolist())
+        offers.append(offer.publish_budget[rows].tolist())
         ledger.charge(offer)
         ledger.settle(published=slot != 2)
     assert offers[0] == [E // 4] * 3

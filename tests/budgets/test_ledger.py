@@ -54,16 +54,18 @@ def test_one_unit_above_the_room_is_refused(fast: bool, data: bytes, spare: int)
     room, before = ledger.room(), ledger.to_bytes()
     for row in range(ledger.rows):
         most = int(room[row])
-        for part_2 in {0, 1, most + 1, spare % (most + 2)}:
-            part_1 = most + 1 - part_2
+        for publish_budget in {0, 1, most + 1, spare % (most + 2)}:
+            change_budget = most + 1 - publish_budget
             wanted = replace(
-                offer, part_1=changed(offer.part_1, row, part_1), part_2=changed(offer.part_2, row, part_2)
+                offer,
+                change_budget=changed(offer.change_budget, row, change_budget),
+                publish_budget=changed(offer.publish_budget, row, publish_budget),
             )
             with pytest.raises(BudgetExceeded, match=rf"row {row} .* Nothing was spent") as refused:
                 ledger.charge(wanted)
             assert refused.value.fields["room"] == Decimal(most).scaleb(-9)
     assert ledger.to_bytes() == before
-    whole = replace(offer, part_1=room, part_2=np.zeros_like(room))
+    whole = replace(offer, change_budget=room, publish_budget=np.zeros_like(room))
     ledger.charge(whole)
     ledger.settle(published=True)
     assert ledger.slot == offer.slot + 1
@@ -79,14 +81,17 @@ def test_negative_parts_are_refused(fast: bool, data: bytes) -> None:
     before = ledger.to_bytes()
     for row in range(ledger.rows):
         for parts in ((-1, 0), (0, -1), (-5, 5), (int(ledger.room()[row]) + 1, -1)):
-            part_1, part_2 = changed(offer.part_1, row, parts[0]), changed(offer.part_2, row, parts[1])
+            change_budget, publish_budget = (
+                changed(offer.change_budget, row, parts[0]),
+                changed(offer.publish_budget, row, parts[1]),
+            )
             with pytest.raises(BudgetExceeded):
-                ledger.charge(replace(offer, part_1=part_1, part_2=part_2))
+                ledger.charge(replace(offer, change_budget=change_budget, publish_budget=publish_budget))
     assert ledger.to_bytes() == before
 
 
 def shorter(offer: Offer) -> Offer:
-    return replace(offer, part_1=offer.part_1[:-1], part_2=offer.part_2[:-1])
+    return replace(offer, change_budget=offer.change_budget[:-1], publish_budget=offer.publish_budget[:-1])
 
 
 def late(offer: Offer) -> Offer:
@@ -115,9 +120,9 @@ def test_rows_of_nobody_have_no_room(fast: bool) -> None:
         pair.leave(user)
     offer = pair.offer()
     assert not pair.ledger.room()[rows].any()
-    assert not offer.part_1.any() and not offer.part_2.any()
+    assert not offer.change_budget.any() and not offer.publish_budget.any()
     with pytest.raises(BudgetExceeded):
-        pair.ledger.charge(replace(offer, part_1=changed(offer.part_1, int(rows[0]), 1)))
+        pair.ledger.charge(replace(offer, change_budget=changed(offer.change_budget, int(rows[0]), 1)))
 
 
 @pytest.mark.parametrize("published", [True, False])
@@ -139,7 +144,7 @@ def test_only_part_2_is_refunded() -> None:
         ledger = Ledger()
         ledger.open_row(fixed(80, 4), 1)
         offer = ledger.offer(Distribution())
-        assert (offer.part_1[0], offer.part_2[0]) == (10, 20)
+        assert (offer.change_budget[0], offer.publish_budget[0]) == (10, 20)
         ledger.charge(offer)
         assert ledger.charged
         if ending == "lose":
@@ -168,7 +173,7 @@ def test_a_lost_slot_is_rested_for() -> None:
         lines = []
         for slot in range(1, 9):
             offer = ledger.offer(Absorption())
-            lines.append((offer.nullified, offer.part_2.tolist()))
+            lines.append((offer.nullified, offer.publish_budget.tolist()))
             ledger.charge(offer)
             if slot == 3 and ending == "lose":
                 ledger.lose()
@@ -184,10 +189,10 @@ def test_a_publication_of_nothing_is_none() -> None:
     ledger = Ledger()
     row = ledger.open_row(fixed(80, 4), 1)
     offer = ledger.offer(Absorption())
-    ledger.charge(replace(offer, part_2=np.zeros_like(offer.part_2)))
+    ledger.charge(replace(offer, publish_budget=np.zeros_like(offer.publish_budget)))
     ledger.settle(published=True)
     assert ledger.last_slot == 0
-    assert ledger.offer(Absorption()).part_2[row] == 20
+    assert ledger.offer(Absorption()).publish_budget[row] == 20
 
 
 @fast
@@ -201,7 +206,9 @@ def test_asking_is_free(fast: bool, data: bytes) -> None:
     for _ in range(3):
         again = pair.offer()
         pair.ledger.room(), pair.ledger.borders()
-        assert np.array_equal(again.part_1, first.part_1) and np.array_equal(again.part_2, first.part_2)
+        assert np.array_equal(again.change_budget, first.change_budget) and np.array_equal(
+            again.publish_budget, first.publish_budget
+        )
     assert pair.ledger.to_bytes() == before
 
 
@@ -220,9 +227,9 @@ def test_hundreds_of_different_requirements(absorb: bool, fast: bool) -> None:
                 each.members.change(user, asked)
         offer, single = pair.offer(), [each.offer() for each in alone]
         rows = pair.members.rows()
-        assert offer.part_1[rows].tolist() == [int(one.part_1[0]) for one in single]
+        assert offer.change_budget[rows].tolist() == [int(one.change_budget[0]) for one in single]
         if not absorb:  # one who rests makes the other rest
-            assert offer.part_2[rows].tolist() == [int(one.part_2[0]) for one in single]
+            assert offer.publish_budget[rows].tolist() == [int(one.publish_budget[0]) for one in single]
         for each in (pair, *alone):
             each.ledger.charge(each.ledger.offer(schedule))
             each.ledger.settle(published=not absorb and slot % 3 == 0)

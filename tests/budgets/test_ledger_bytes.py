@@ -35,8 +35,8 @@ def play(pair: Pair, tape: Tape, slots: int) -> None:
 def same(one: Offer, other: Offer) -> bool:
     return (
         (one.slot, one.nullified) == (other.slot, other.nullified)
-        and np.array_equal(one.part_1, other.part_1)
-        and np.array_equal(one.part_2, other.part_2)
+        and np.array_equal(one.change_budget, other.change_budget)
+        and np.array_equal(one.publish_budget, other.publish_budget)
     )
 
 
@@ -66,7 +66,7 @@ def go_on(one: Ledger, other: Ledger, schedule: Schedule, rows: list[int], tape:
 def test_the_copy_goes_on_like_the_original(schedule: Schedule, fast: bool, data: bytes, moment: int) -> None:
     """At any moment: equal bytes again, and the same offers, rooms and borders in every later slot."""
     tape, privacy = Tape(data), Privacy(rest="own" if moment % 2 else "all")
-    pair = Pair(schedule, {USERS[0]: dynamic((999, 4), (700, 3))}, privacy=privacy, horizon=7, fast=fast)
+    pair = Pair(schedule, {USERS[0]: dynamic((999, 4), (700, 3))}, privacy=privacy, history_slots=7, fast=fast)
     play(pair, tape, moment)
     stored = pair.ledger.to_bytes()
     copy = Ledger.from_bytes(stored, privacy)
@@ -126,7 +126,7 @@ def test_cut_longer_and_foreign_bytes_are_noticed(fast: bool) -> None:
 
 def test_an_empty_ledger_is_kept_too() -> None:
     """A ledger without rows has bytes, and comes back."""
-    ledger = Ledger(horizon=3)
+    ledger = Ledger(history_slots=3)
     copy = Ledger.from_bytes(ledger.to_bytes())
     assert (copy.slot, copy.rows, copy.span) == (1, 0, 3)
     assert copy.to_bytes() == ledger.to_bytes()

@@ -59,17 +59,17 @@ def play(pair: Pair, tape: Tape, *, alone: bool, flips: bool) -> None:
             assert room is not None
             if alone:
                 assert view.room == room
-                assert (view.part_1, view.part_2) == wanted[user]
+                assert (view.change_budget, view.publish_budget) == wanted[user]
                 exact = -math.inf if border is None else float(border)
                 assert math.isclose(view.border, exact, rel_tol=1e-12, abs_tol=1e-12)
             else:
                 assert view.room <= room
-                assert view.part_1 <= view.oracle.part_1(pair.slot)
+                assert view.change_budget <= view.oracle.change_budget(pair.slot)
                 # A cohort that takes somebody in spent as much in all, not in part 2; and rests are paid for by
                 # those who are remembered. Both change the pace, neither changes the room.
-                pace = user in merged or (pair.absorbs and (merged or pair.horizon < 64))
-                assert view.part_2 <= wanted[user][1] or pace
-            assert view.part_1 + view.part_2 <= view.room
+                pace = user in merged or (pair.absorbs and (merged or pair.history_slots < 64))
+                assert view.publish_budget <= wanted[user][1] or pace
+            assert view.change_budget + view.publish_budget <= view.room
         pair.close(offer, tape.one_of(ENDINGS))
     assert all(oracle.violations() == [] for oracle in pair.oracles.values())
 
@@ -91,17 +91,17 @@ distributed = pytest.mark.parametrize(
 
 
 def alone(schedule: type[Schedule], rest: Rest, fast: bool, data: bytes) -> None:
-    pair = Pair(schedule(), privacy=Privacy(rest=rest), horizon=64, fast=fast)
+    pair = Pair(schedule(), privacy=Privacy(rest=rest), history_slots=64, fast=fast)
     play(pair, Tape(data), alone=True, flips=schedule.dynamic is not None)
 
 
 def forgetting(schedule: type[Schedule], fast: bool, data: bytes) -> None:
-    pair = Pair(schedule(), horizon=7, fast=fast)
+    pair = Pair(schedule(), history_slots=7, fast=fast)
     play(pair, Tape(data), alone=True, flips=schedule.dynamic is not None)
 
 
-def shared(schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data: bytes) -> None:
-    pair = Pair(schedule(), privacy=Privacy(rest=rest), horizon=horizon, fast=fast)
+def shared(schedule: type[Schedule], rest: Rest, history_slots: int, fast: bool, data: bytes) -> None:
+    pair = Pair(schedule(), privacy=Privacy(rest=rest), history_slots=history_slots, fast=fast)
     play(pair, Tape(data), alone=False, flips=schedule.dynamic is not None)
 
 
@@ -122,17 +122,17 @@ def test_forgetting_closed_windows_changes_nothing(schedule: type[Schedule], fas
 
 
 @served
-@pytest.mark.parametrize("horizon", quick_and_slow([1, 64], [7]))
+@pytest.mark.parametrize("history_slots", quick_and_slow([1, 64], [7]))
 @given(data=tapes)
 @settings(max_examples=4, deadline=None)
 def test_in_shared_rows_the_ledger_is_never_more_generous(
-    schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data: bytes
+    schedule: type[Schedule], rest: Rest, history_slots: int, fast: bool, data: bytes
 ) -> None:
     """People of equal requirements share rows: no room above the oracle's, and every promise is kept.
 
     With a horizon of 1 windows also reach into slots that were forgotten.
     """
-    shared(schedule, rest, horizon, fast, data)
+    shared(schedule, rest, history_slots, fast, data)
 
 
 @pytest.mark.slow
@@ -155,9 +155,11 @@ def test_forgetting_thoroughly(schedule: type[Schedule], fast: bool, data: bytes
 
 @pytest.mark.slow
 @served
-@pytest.mark.parametrize("horizon", [1, 7, 64])
+@pytest.mark.parametrize("history_slots", [1, 7, 64])
 @given(data=st.binary(min_size=100, max_size=250))
 @settings(max_examples=40, deadline=None)
-def test_in_shared_rows_thoroughly(schedule: type[Schedule], rest: Rest, horizon: int, fast: bool, data: bytes) -> None:
+def test_in_shared_rows_thoroughly(
+    schedule: type[Schedule], rest: Rest, history_slots: int, fast: bool, data: bytes
+) -> None:
     """The same as above on many more and longer histories."""
-    shared(schedule, rest, horizon, fast, data)
+    shared(schedule, rest, history_slots, fast, data)

@@ -131,7 +131,7 @@ def test_joining_and_leaving_before_a_slot_leaves_nothing_behind(fast: bool) -> 
 @fast
 def test_a_row_is_freed_once(fast: bool) -> None:
     """Leave, return, merge into a cohort: the row left behind is free once, so no two users ever get it."""
-    pair = Pair(Distribution(), {"user-0": A, "user-1": B}, horizon=4)
+    pair = Pair(Distribution(), {"user-0": A, "user-1": B}, history_slots=4)
     for slot in range(1, 12):
         if slot == 2:
             pair.ask("user-1", A)
@@ -151,7 +151,7 @@ def test_a_row_is_freed_once(fast: bool) -> None:
 def test_a_row_left_for_a_fixed_requirement_is_freed_once(fast: bool) -> None:
     """Leave with a dynamic requirement, return with a fixed one: no two later users ever get the same row."""
     moving = dynamic((ONE, 3))
-    pair = Pair(DynamicDistribution(), {"user-0": moving, "user-1": moving}, horizon=4, fast=fast)
+    pair = Pair(DynamicDistribution(), {"user-0": moving, "user-1": moving}, history_slots=4, fast=fast)
     run(pair, 2)
     pair.leave("user-1")
     run(pair, 1)
@@ -166,7 +166,7 @@ def test_a_row_left_for_a_fixed_requirement_is_freed_once(fast: bool) -> None:
 @pytest.mark.parametrize("afterwards", ["change", "leave and return"])
 def test_a_merge_is_not_undone_by_a_refused_slot(afterwards: str) -> None:
     """Merged at the beginning of a slot that was then refused, a returned user keeps the cohort's past."""
-    pair = Pair(Distribution(), {"user-0": A, "user-1": B}, horizon=4)
+    pair = Pair(Distribution(), {"user-0": A, "user-1": B}, history_slots=4)
     for slot in range(1, 8):
         if slot == 2:
             pair.ask("user-1", A)
@@ -206,7 +206,7 @@ def test_rows_merge_once_a_cohort_dominates_them() -> None:
 def test_no_merge_while_a_declaration_binds() -> None:
     """A forward requirement of the past keeps its user out of a cohort until it ends, whatever was spent."""
     rich = fixed(40 * ONE, 2)
-    pair = Pair(DynamicDistribution(), {"user-0": rich, "user-1": dynamic((ONE, 9))}, horizon=16)
+    pair = Pair(DynamicDistribution(), {"user-0": rich, "user-1": dynamic((ONE, 9))}, history_slots=16)
     run(pair, 1, publish=True)
     pair.ask("user-1", rich)
     for slot in range(2, 14):
@@ -226,7 +226,7 @@ def test_no_merge_while_a_declaration_binds() -> None:
 @pytest.mark.parametrize("asked", [fixed(9 * ONE, 6), dynamic((9 * ONE, 1), (9 * ONE, 6))])
 def test_a_window_into_forgotten_slots_leaves_no_room(asked: Requirement, fast: bool) -> None:
     """What was spent there is unknown, so nothing may be spent until the window has left it; no exception."""
-    pair = Pair(DynamicDistribution(), {"user-0": fixed(ONE, 2)}, horizon=1, fast=fast)
+    pair = Pair(DynamicDistribution(), {"user-0": fixed(ONE, 2)}, history_slots=1, fast=fast)
     run(pair, 9, publish=True)
     assert pair.ledger.span == 2
     pair.ask("user-0", asked)
@@ -243,11 +243,11 @@ def test_a_window_into_forgotten_slots_leaves_no_room(asked: Requirement, fast: 
 @pytest.mark.parametrize("through", ["alone", "a cohort", "a change"])
 def test_who_was_forgotten_gets_no_fresh_budget(asked: Requirement, through: str, fast: bool) -> None:
     """Forgotten after short windows, back with a long one: it reaches the old spends, so there is no room yet."""
-    pair = Pair(DynamicDistribution(), {"user-0": fixed(ONE, 1), "user-1": fixed(2, 1)}, horizon=1, fast=fast)
+    pair = Pair(DynamicDistribution(), {"user-0": fixed(ONE, 1), "user-1": fixed(2, 1)}, history_slots=1, fast=fast)
     run(pair, 3, publish=True)
     pair.leave("user-0")
     run(pair, 2)
-    assert not pair.members._away  # forgotten: slot 3 is out of every window so far
+    assert not pair.members._departed  # forgotten: slot 3 is out of every window so far
     if through == "a cohort":
         pair.ask("user-2", asked)
         run(pair, 1, publish=True)
@@ -267,7 +267,7 @@ def test_who_was_forgotten_gets_no_fresh_budget(asked: Requirement, through: str
 @fast
 def test_who_joins_later_has_no_forgotten_slots(fast: bool) -> None:
     """A long window of somebody new counts no past, so it has room at once."""
-    pair = Pair(DynamicDistribution(), {"user-0": fixed(ONE, 2)}, horizon=1, fast=fast)
+    pair = Pair(DynamicDistribution(), {"user-0": fixed(ONE, 2)}, history_slots=1, fast=fast)
     run(pair, 9, publish=True)
     pair.ask("user-1", fixed(ONE, 50))
     pair.ask("user-2", dynamic((ONE, 50), (ONE, 60)))
@@ -306,7 +306,7 @@ def test_project_spends_nothing_in_that_slot(fast: bool) -> None:
     run(pair, 1, publish=True)
     pair.ask("user-0", dynamic((ONE, 3), (1, 2)))
     offer = pair.offer()
-    assert pair.ledger.room().tolist() == offer.part_1.tolist() == offer.part_2.tolist() == [0]
+    assert pair.ledger.room().tolist() == offer.change_budget.tolist() == offer.publish_budget.tolist() == [0]
     pair.close(offer, "publish")
     assert pair.oracles["user-0"].violations() == []
 
@@ -451,7 +451,7 @@ def test_a_group_changes_like_a_user(fast: bool) -> None:
 @fast
 def test_people_who_come_and_go_do_not_pile_up(fast: bool) -> None:
     """After hundreds of different guests, positions, rows and bytes are those of a few windows."""
-    pair = Pair(DynamicDistribution(), {"user-0": A}, horizon=3, fast=fast)
+    pair = Pair(DynamicDistribution(), {"user-0": A}, history_slots=3, fast=fast)
     members, held = pair.members, []
     for slot in range(1, 841):
         guest = f"user-{slot}"
@@ -464,8 +464,8 @@ def test_people_who_come_and_go_do_not_pile_up(fast: bool) -> None:
         members.leave(guest)
         if slot in (168, 840):  # the same phase of the guests' habits
             lengths = (
-                len(members._away),
-                len(members._leavers),
+                len(members._departed),
+                len(members._departures),
                 len(members.placement.emptied),
                 len(members.placement.own),
             )

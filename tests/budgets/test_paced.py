@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support import ONE, fixed
 
 from wevent.budgets.ledger import Ledger
-from wevent.budgets.paced import Attentive, Paced, Watched, _intervals
+from wevent.budgets.paced import AdaptivePacing, Paced, PacedWithChangeDetection, _intervals
 from wevent.budgets.schedules import Predict
 from wevent.units import Units
 
@@ -20,7 +20,7 @@ requirements = st.lists(st.tuples(st.integers(10**6, ONE), st.integers(1, 40)), 
 
 
 def ledger(asked: list[tuple[int, int]]) -> Ledger:
-    made = Ledger(horizon=40)
+    made = Ledger(history_slots=40)
     for epsilon, window in asked:
         made.open_row(fixed(epsilon, window), 1)
     return made
@@ -29,8 +29,8 @@ def ledger(asked: list[tuple[int, int]]) -> Ledger:
 def close(made: Ledger, schedule: Paced) -> Units:
     offer = made.offer(schedule)
     made.charge(offer)
-    made.settle(published=bool(offer.part_2.any()))
-    return offer.part_2
+    made.settle(published=bool(offer.publish_budget.any()))
+    return offer.publish_budget
 
 
 @given(requirements, st.integers(1, 50))
@@ -107,7 +107,7 @@ def test_a_faster_pace_waits_for_the_windows() -> None:
 
 def test_one_of_many_is_not_waited_for() -> None:
     """A person in a hundred whose long window is still full does not keep the others from being counted."""
-    made, schedule = Ledger(horizon=40), Paced(10)
+    made, schedule = Ledger(history_slots=40), Paced(10)
     made.open_row(fixed(ONE, 10), 99)
     made.open_row(fixed(ONE, 40), 1)
     schedule.interval = 40
@@ -163,19 +163,19 @@ def test_intervals_that_are_tried(longest: int) -> None:
 
 def test_watching_costs_a_tenth() -> None:
     """Part 1 is a tenth of E/w in every slot; part 2 is on offer in every slot, at most nine tenths of its part."""
-    made, schedule = ledger([(ONE, 20)]), Watched(10)
+    made, schedule = ledger([(ONE, 20)]), PacedWithChangeDetection(10)
     for slot in range(1, 61):
         offer = made.offer(schedule)
-        assert offer.part_1.tolist() == [ONE // 200]
-        assert offer.part_2[0] <= 9 * ONE // 20
+        assert offer.change_budget.tolist() == [ONE // 200]
+        assert offer.publish_budget[0] <= 9 * ONE // 20
         assert schedule.due_now == ((slot - 1) % 10 == 0)
         if schedule.due_now:
-            assert offer.part_2.tolist() == [9 * ONE // 20]
+            assert offer.publish_budget.tolist() == [9 * ONE // 20]
         made.charge(offer)
         made.settle(published=schedule.due_now)
 
 
-def foretell(looked: float) -> Predict:
+def forecast(looked: float) -> Predict:
     """Errors of 1 without looking, and of `looked` with it; longer intervals are worse."""
 
     def errors(
@@ -189,20 +189,20 @@ def foretell(looked: float) -> Predict:
 @pytest.mark.parametrize(("looked", "looks"), [(0.5, True), (1.0, False), (np.inf, False)])
 def test_looking_out_where_it_pays(looked: float, looks: bool) -> None:
     """A tenth of E/w measures change in every slot if that foretells less error; otherwise nothing does."""
-    made, schedule, due = ledger([(ONE, 20)]), Attentive(), []
+    made, schedule, due = ledger([(ONE, 20)]), AdaptivePacing(), []
     for _ in range(40):
-        schedule.plan(made.now(), foretell(looked))
+        schedule.plan(made.now(), forecast(looked))
         assert schedule.looks == looks and schedule.interval == 5
         offer = made.offer(schedule)
-        assert offer.part_1.tolist() == [ONE // 200 if looks else 0]
+        assert offer.change_budget.tolist() == [ONE // 200 if looks else 0]
         due.append(schedule.due_now)
-        assert looks or (offer.part_2[0] > 0) == schedule.due_now
+        assert looks or (offer.publish_budget[0] > 0) == schedule.due_now
         made.charge(offer)
         made.settle(published=schedule.due_now)
     assert set(np.diff(np.flatnonzero(due))) <= {5, 6}  # stretched by up to a quarter
 
 
-@pytest.mark.parametrize("kind", [Paced, Watched, Attentive])
+@pytest.mark.parametrize("kind", [Paced, PacedWithChangeDetection, AdaptivePacing])
 def test_state(kind: type[Paced]) -> None:
     """A restored schedule goes on as the first would have."""
     made, schedule = ledger([(ONE, 40)]), kind(9)
@@ -212,4 +212,6 @@ def test_state(kind: type[Paced]) -> None:
     twin = kind()
     twin.restore(schedule.state())
     assert twin.state() == schedule.state()
-    assert [x.tolist() for x in (schedule.propose(made.now()).part_2,)] == [twin.propose(made.now()).part_2.tolist()]
+    assert [x.tolist() for x in (schedule.propose(made.now()).publish_budget,)] == [
+        twin.propose(made.now()).publish_budget.tolist()
+    ]

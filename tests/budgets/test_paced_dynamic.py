@@ -14,10 +14,10 @@ from tests.budgets.test_ledger_oracle import ENDINGS, USERS, read_requirement, t
 from tests.support import FAST, ONE, Pair, Tape, dynamic, fixed, sound
 
 from wevent import Dynamic, Register
-from wevent.budgets.ahead import MOST, pick
+from wevent.budgets.forecast import MOST, pick
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.budgets.paced import Paced, Watched
+from wevent.budgets.paced import Paced, PacedWithChangeDetection
 from wevent.budgets.schedules import DynamicAbsorption, DynamicDistribution, Schedule
 from wevent.cohorts.requirement import Requirement
 from wevent.errors import WrongKind
@@ -64,9 +64,9 @@ def play(pair: Pair, tape: Tape, *, alone: bool) -> None:
         for user, view in pair.views(offer).items():
             wanted = expected(view.oracle, schedule, pair.slot, due)
             if alone:
-                assert (view.part_1, view.part_2) == wanted, user
+                assert (view.change_budget, view.publish_budget) == wanted, user
             else:
-                assert view.part_1 <= wanted[0] and view.part_1 + view.part_2 <= view.room
+                assert view.change_budget <= wanted[0] and view.change_budget + view.publish_budget <= view.room
             assert view.room <= (view.oracle.room(pair.slot) or 0)
         pair.close(offer, tape.one_of(ENDINGS))
     assert all(oracle.violations() == [] for oracle in pair.oracles.values())
@@ -75,12 +75,12 @@ def play(pair: Pair, tape: Tape, *, alone: bool) -> None:
 
 def expected(oracle: Any, schedule: Paced, slot: int, due: bool) -> tuple[int, int]:
     """Both parts by the oracle."""
-    if isinstance(schedule, Watched):
+    if isinstance(schedule, PacedWithChangeDetection):
         return oracle.offer_watched(slot, schedule.interval)
     return 0, oracle.offer_paced(slot, schedule.interval) if due else 0
 
 
-KINDS = [(Paced, fast) for fast in FAST] + [(Watched, False)]
+KINDS = [(Paced, fast) for fast in FAST] + [(PacedWithChangeDetection, False)]
 kinds = pytest.mark.parametrize(("kind", "fast"), KINDS)
 
 
@@ -89,16 +89,16 @@ kinds = pytest.mark.parametrize(("kind", "fast"), KINDS)
 @settings(max_examples=60, deadline=None)
 def test_alone_in_a_row_the_oracle_offers_the_same(kind: type[Paced], fast: bool, data: bytes) -> None:
     """The least equal part of everything that binds, cut to the room, through joins, leaves, changes and restarts."""
-    play(Pair(kind(), horizon=64, fast=fast), Tape(data), alone=True)
+    play(Pair(kind(), history_slots=64, fast=fast), Tape(data), alone=True)
 
 
 @kinds
-@pytest.mark.parametrize("horizon", [1, 7])
+@pytest.mark.parametrize("history_slots", [1, 7])
 @given(data=tapes)
 @settings(max_examples=20, deadline=None)
-def test_in_shared_rows_every_promise_is_kept(kind: type[Paced], fast: bool, horizon: int, data: bytes) -> None:
+def test_in_shared_rows_every_promise_is_kept(kind: type[Paced], fast: bool, history_slots: int, data: bytes) -> None:
     """The same where people share rows and where windows reach into slots that were forgotten."""
-    play(Pair(kind(), horizon=horizon, fast=fast), Tape(data), alone=False)
+    play(Pair(kind(), history_slots=history_slots, fast=fast), Tape(data), alone=False)
 
 
 @pytest.mark.parametrize("odd", [False, True], ids=["offers", "odd charges"])
@@ -128,11 +128,11 @@ def test_a_crowd_gives_the_same_numbers(odd: bool) -> None:
 
 
 def test_a_crowd_cannot_be_watched() -> None:
-    """`Watched` says so where people are in a crowd, and how to do without one."""
+    """`PacedWithChangeDetection` says so where people are in a crowd, and how to do without one."""
     pytest.importorskip("numba")
     members = Membership(Register.from_rows({"user-0": dynamic((ONE, 4))}), Ledger(fast=True), dynamic=True)
     with pytest.raises(WrongKind, match="fast=False"):
-        members.ledger.offer(Watched())
+        members.ledger.offer(PacedWithChangeDetection())
 
 
 # Plans
@@ -146,7 +146,7 @@ def test_what_is_foretold_comes_true(fast: bool, data: bytes, wait: int, interva
 
     Plans take fixed versions that live today to live then: with one, never more than what is found.
     """
-    tape, pair = Tape(data), Pair(Paced(), people={"user-0": dynamic((ONE, 3), (ONE, 5))}, horizon=64, fast=fast)
+    tape, pair = Tape(data), Pair(Paced(), people={"user-0": dynamic((ONE, 3), (ONE, 5))}, history_slots=64, fast=fast)
     table = [read_requirement(tape, flips=True) for _ in range(4)]
     while tape:
         live(pair, tape, table, alone=True)
@@ -220,7 +220,7 @@ def test_many_people_are_foretold_by_some(fast: bool) -> None:
     assert ahead.rows <= MOST + len(table) + 1
     for interval in (1, 4, 12):
         foretold = np.minimum(ahead.paced_after(interval, 0), ahead.room_after(0)) @ ahead.sizes
-        offered = members.ledger.offer(Due(interval)).part_2 @ members.ledger.all_sizes
+        offered = members.ledger.offer(Due(interval)).publish_budget @ members.ledger.all_sizes
         assert abs(foretold - offered) < 0.05 * offered
 
 
@@ -246,6 +246,6 @@ def test_constant_requirements_are_as_good_as_fixed_ones(fast: bool) -> None:
         for slot in range(1, 60):
             offer = members.ledger.offer(schedule)
             part = ONE // -(-12 // interval) if (slot - 1) % interval == 0 else 0
-            assert offer.part_2[members.rows()].tolist() == [part] * 4
+            assert offer.publish_budget[members.rows()].tolist() == [part] * 4
             members.ledger.charge(offer)
             members.ledger.settle(published=bool(part))

@@ -13,7 +13,7 @@ from tests.support import FAST, ONE, dynamic, fixed, for_oracle, quick_and_slow,
 from wevent import Fixed, Register, Slot, auto
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.budgets.seating import seating_from_state, seating_state
+from wevent.budgets.membership_state import membership_from_state, membership_state
 from wevent.cohorts.requirement import Requirement
 from wevent.noise import SeededNoise
 
@@ -33,12 +33,12 @@ class Greedy:
         *,
         unlisted: tuple[Hashable, ...] = (),
         fast: bool = False,
-        horizon: int = 1,
+        history_slots: int = 1,
     ) -> None:
         register = Register.from_rows(people)
         for name, requirement in (groups or {}).items():
             register.with_group(name, requirement, 10)
-        self.members = Membership(register, Ledger(horizon=horizon, fast=fast), dynamic=True)
+        self.members = Membership(register, Ledger(history_slots=history_slots, fast=fast), dynamic=True)
         self.histories: dict[Hashable, OracleUser] = {}
         self.counted: dict[Hashable, Hashable] = {}
         for user, requirement in people.items():
@@ -273,6 +273,6 @@ def test_random_histories_keep_every_promise(seeds: range, fast: bool) -> None:
                 members = stream.members
                 again = Ledger.from_bytes(members.ledger.to_bytes())
                 again.fast = fast
-                stream.members = seating_from_state(seating_state(members), again, dynamic=True)
+                stream.members = membership_from_state(membership_state(members), again, dynamic=True)
             stream.step(rng.choice([0, 0.2, 0.5, 1]))
         stream.kept()

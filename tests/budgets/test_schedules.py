@@ -37,10 +37,10 @@ class Twins:
     def offers(self) -> tuple[Offer, Offer]:
         return self.fixed.offer(), self.moving.offer()
 
-    def spend(self, part_1: int, part_2: int) -> None:
+    def spend(self, change_budget: int, publish_budget: int) -> None:
         """The same spends for both, whoever proposed them."""
         for pair in (self.fixed, self.moving):
-            wish = np.array([part_1]), np.array([part_2])
+            wish = np.array([change_budget]), np.array([publish_budget])
             pair.ledger.charge(Offer(pair.slot, *wish, nullified=False))
             pair.ledger.settle(published=True)
 
@@ -53,10 +53,10 @@ def test_dpbd_is_pbd(fast: bool, epsilon: int, window: int, published: list[bool
     twins = Twins(epsilon, window, Distribution(), DynamicDistribution(), fast)
     for publish in published:
         one, other = twins.offers()
-        assert one.part_1.tolist() == other.part_1.tolist()
-        assert one.part_2.tolist() == other.part_2.tolist()
+        assert one.change_budget.tolist() == other.change_budget.tolist()
+        assert one.publish_budget.tolist() == other.publish_budget.tolist()
         assert twins.fixed.ledger.room().tolist() == twins.moving.ledger.room().tolist()
-        twins.spend(int(one.part_1[0]), int(one.part_2[0]) if publish else 0)
+        twins.spend(int(one.change_budget[0]), int(one.publish_budget[0]) if publish else 0)
 
 
 @fast
@@ -80,11 +80,11 @@ def test_dpba_rests_like_pba_and_offers_no_less(
         rests = users[0].rests(slot, last)
         assert users[1].rests(slot, last) == rests
         if rests:
-            assert pba.part_2[0] == dpba.part_2[0] == 0
+            assert pba.publish_budget[0] == dpba.publish_budget[0] == 0
         else:
-            assert dpba.part_2[0] >= pba.part_2[0]
+            assert dpba.publish_budget[0] >= pba.publish_budget[0]
         chosen = pba if leader == "PBA" else dpba
-        spent = int(chosen.part_1[0]), int(chosen.part_2[0]) if publish else 0
+        spent = int(chosen.change_budget[0]), int(chosen.publish_budget[0]) if publish else 0
         twins.spend(*spent)
         for user in users:
             user.record(slot, *spent)
@@ -97,8 +97,8 @@ def test_dpba_may_take_up_shares_of_rested_slots(fast: bool) -> None:
     more = 0
     for slot in range(1, 30):
         pba, dpba = twins.offers()
-        more += int(dpba.part_2[0] > pba.part_2[0] > 0)
-        twins.spend(int(pba.part_1[0]), int(pba.part_2[0]) if slot in (2, 4, 9, 13, 20) else 0)
+        more += int(dpba.publish_budget[0] > pba.publish_budget[0] > 0)
+        twins.spend(int(pba.change_budget[0]), int(pba.publish_budget[0]) if slot in (2, 4, 9, 13, 20) else 0)
     assert more > 0
 
 
@@ -111,7 +111,7 @@ def test_uniform_spends_one_rate_per_slot(epsilon: int, window: int, slots: int)
     ledger.open_row(fixed(epsilon, window), 3)
     for _ in range(slots):
         offer = ledger.offer(Uniform())
-        assert (offer.part_1[0], offer.part_2[0]) == (0, epsilon // window)
+        assert (offer.change_budget[0], offer.publish_budget[0]) == (0, epsilon // window)
         ledger.charge(offer)
         ledger.settle(published=True)
 
@@ -124,7 +124,7 @@ def test_sample_spends_all_once_per_window(epsilon: int, window: int, slots: int
     ledger.open_row(fixed(epsilon, window), 3)
     for slot in range(1, slots + 1):
         offer = ledger.offer(Sample())
-        assert (offer.part_1[0], offer.part_2[0]) == (0, epsilon if (slot - 1) % window == 0 else 0)
+        assert (offer.change_budget[0], offer.publish_budget[0]) == (0, epsilon if (slot - 1) % window == 0 else 0)
         ledger.charge(offer)
         ledger.settle(published=True)
 
@@ -136,7 +136,7 @@ def test_sample_waits_for_the_longest_window() -> None:
     due = []
     for _ in range(7):
         offer = ledger.offer(Sample())
-        due.append(offer.part_2[rows].tolist())
+        due.append(offer.publish_budget[rows].tolist())
         ledger.charge(offer)
         ledger.settle(published=True)
     assert due == [[100, 100], [0, 0], [0, 0]] * 2 + [[100, 100]]
@@ -165,8 +165,8 @@ def test_rows_do_not_see_each_other(asked: list[tuple[int, int]], published: lis
     for publish in published:
         offer = together.offer(Distribution())
         single = [ledger.offer(Distribution()) for ledger in alone]
-        assert offer.part_1[rows].tolist() == [int(one.part_1[0]) for one in single]
-        assert offer.part_2[rows].tolist() == [int(one.part_2[0]) for one in single]
+        assert offer.change_budget[rows].tolist() == [int(one.change_budget[0]) for one in single]
+        assert offer.publish_budget[rows].tolist() == [int(one.publish_budget[0]) for one in single]
         for ledger, one in zip([together, *alone], [offer, *single], strict=True):
             ledger.charge(one)
             ledger.settle(publish)

@@ -66,7 +66,7 @@ class Soak:
                 publish = True
             else:
                 ledger.settle(publish)
-            recent.append(offer.part_1 + offer.part_2 if publish else offer.part_1)
+            recent.append(offer.change_budget + offer.publish_budget if publish else offer.change_budget)
 
     def check_sums(self) -> None:
         """What the people who stay have left is their budget less a plain sum of the last spends."""
@@ -80,8 +80,8 @@ class Soak:
         """Sizes of everything that could pile up."""
         members = self.members
         piles = (
-            members._away,
-            members._leavers,
+            members._departed,
+            members._departures,
             members.placement.emptied,
             members.placement.own,
             members.placement.cohorts,

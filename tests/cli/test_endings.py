@@ -13,7 +13,7 @@ import pytest
 
 from wevent.cli import ending, tour
 from wevent.cli.main import main
-from wevent.cli.progress import Bar
+from wevent.cli.progress import ProgressBar
 from wevent.errors import CorruptState, InvalidSetting, StoreFull
 
 ODD = ["[bold]x[/bold]", "[/red]", "a\x1b[31mb", "$\\frac{$", "_hidden", "\u202eleft", "c d"]
@@ -193,7 +193,7 @@ def test_the_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatc
             return True
 
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with Bar(False, 1) as bar:
+    with ProgressBar(False, 1) as bar:
         for name in ("[/red].csv", "[bold]\x1b[31m.csv"):
             bar.reading(Path(name))
             bar._progress.refresh()  # type: ignore[union-attr]

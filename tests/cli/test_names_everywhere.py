@@ -12,7 +12,7 @@ from wevent.cli.main import main
 from wevent.config.read import read_config
 from wevent.events.cells import NamedCells
 from wevent.events.files import GroupedFiles
-from wevent.events.sorting import Door, Sorter
+from wevent.events.validation import AcceptanceWindow, EventValidator
 from wevent.store.database import open_database
 from wevent.store.requirements import read_people
 from wevent.store.streams import find_stream
@@ -48,7 +48,9 @@ def test_people_are_found_by_every_way(tmp_path: Path) -> None:
         wanted = f"\"user\", TIMESTAMP '{moment}' AS time, 'x' AS place"
         connection.execute(f"COPY (SELECT {wanted} FROM t) TO '{tmp_path / 'e.parquet'}' (FORMAT parquet)")  # noqa: S608
     for name in ("e.csv", "e.ndjson", "e.parquet"):
-        sorter = Sorter(timeline, NamedCells(["x"]), people, True)
-        with GroupedFiles([tmp_path / name], sorter, Door(1, timeline.end(1)), "first", settings.columns) as grouped:
+        validator = EventValidator(timeline, NamedCells(["x"]), people, True)
+        with GroupedFiles(
+            [tmp_path / name], validator, AcceptanceWindow(1, timeline.end(1)), "first", settings.columns
+        ) as grouped:
             assert grouped.rows(1).cells.tolist() == [0] * len(TOLD), name
-            assert grouped.rows(1).strangers.tolist() == [0], name
+            assert grouped.rows(1).unlisted.tolist() == [0], name

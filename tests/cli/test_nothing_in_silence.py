@@ -19,7 +19,7 @@ from tests.cli.test_store_commands import said
 
 from wevent.cli.confirming import confirm_many
 from wevent.cli.main import main
-from wevent.cli.progress import Bar
+from wevent.cli.progress import ProgressBar
 from wevent.config.read import read_config
 from wevent.errors import InvalidSetting
 from wevent.events.timeline import show_instant
@@ -440,7 +440,7 @@ def test_stopped(
     kinds = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     before = [(kind, signal.getsignal(kind)) for kind in kinds]
     where = "reading" if when == "reading" else "advance"
-    monkeypatch.setattr(Bar, where, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(ProgressBar, where, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     heard = said(publish(tmp_path, csv_file(tmp_path, good()), *UNTIL), capsys, code=130)
     for kind, handler in before:
         signal.signal(kind, handler)

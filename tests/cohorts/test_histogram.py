@@ -229,9 +229,9 @@ def test_strangers_are_cut_not_refused(fast: bool) -> None:
     """However many unlisted people come, each cell holds at most the declared size, and nothing is refused."""
     register = Register.from_rows({"user-0": fixed(ONE, 2)}).with_group("group-0", fixed(ONE, 3), 9)
     reader = Reader(Domain(3), 1, fast=fast)
-    slot = Slot(1, {}, strangers={"group-0": [12, 9, 2]})
+    slot = Slot(1, {}, unlisted={"group-0": [12, 9, 2]})
     tally = reader.read(slot, register, register.rows, register.groups, register.sizes)
     assert tally.total().tolist() == [9, 9, 2]
     with pytest.raises(UnknownUser):
-        other = Slot(1, {}, strangers={"group-1": [1, 0, 0]})
+        other = Slot(1, {}, unlisted={"group-1": [1, 0, 0]})
         reader.read(other, register, register.rows, register.groups, register.sizes)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wevent.cohorts.requirement import Dynamic, Fixed, Levels, Over, check_limits
+from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Levels, check_limits
 from wevent.errors import InvalidRequirement
 from wevent.settings import Limits
 
@@ -23,7 +23,7 @@ WINDOWS: list[Any] = [0, -1, 2**20 + 1, math.nan, math.inf, 1.5, True, "4", None
 @settings(deadline=None)
 def test_whole_units(units: int, window: int) -> None:
     """Budget, share and window are whole; the share is E/(2w) rounded down."""
-    over = Over(f"{units}e-9", window)
+    over = BudgetWindow(f"{units}e-9", window)
     assert over.units == units
     assert over.epsilon == Decimal(units).scaleb(-9)
     assert over.share == units // (2 * window)
@@ -51,7 +51,7 @@ def test_a_backward_side_needs_no_share() -> None:
 def test_wrong_budgets(epsilon: Any) -> None:
     """In every place a budget can stand."""
     for make in (
-        lambda: Over(epsilon, 2),
+        lambda: BudgetWindow(epsilon, 2),
         lambda: Fixed(epsilon, 2),
         lambda: Dynamic((epsilon, 2)),
         lambda: Dynamic((1, 2), (epsilon, 2)),
@@ -65,7 +65,7 @@ def test_wrong_budgets(epsilon: Any) -> None:
 def test_wrong_windows(window: Any) -> None:
     """In every place a window can stand."""
     for make in (
-        lambda: Over(1, window),
+        lambda: BudgetWindow(1, window),
         lambda: Fixed(1, window),
         lambda: Dynamic((1, window)),
         lambda: Dynamic((1, 2), (1, window)),
@@ -79,13 +79,13 @@ def test_equal_if_they_mean_the_same() -> None:
     """However it was written, the same units and window are one requirement; fixed is not dynamic."""
     same = [Fixed(0.5, 4), Fixed("0.5", 4), Fixed(Decimal("0.50"), 4.0), Fixed("0.5000000009", 4)]  # type: ignore[arg-type]
     assert len(set(same)) == 1
-    assert Dynamic((1, 2)) == Dynamic(Over(1, 2), [100, 1])  # type: ignore[arg-type]
-    assert len({Fixed(1, 2), Over(1, 2), Dynamic((1, 2)), Fixed(1, 3), Fixed(2, 2)}) == 5
+    assert Dynamic((1, 2)) == Dynamic(BudgetWindow(1, 2), [100, 1])  # type: ignore[arg-type]
+    assert len({Fixed(1, 2), BudgetWindow(1, 2), Dynamic((1, 2)), Fixed(1, 3), Fixed(2, 2)}) == 5
 
 
 @pytest.mark.parametrize("side", [None, 1, (1,), (1, 2, 3), "ab", {"epsilon": 1}])
 def test_a_side_is_a_pair(side: Any) -> None:
-    """Anything but a pair or an `Over` is refused."""
+    """Anything but a pair or an `BudgetWindow` is refused."""
     with pytest.raises(InvalidRequirement):
         Dynamic(side)
     with pytest.raises(InvalidRequirement):

@@ -16,7 +16,7 @@ from wevent.config.read import example, read_config, to_config
 from wevent.errors import InvalidRequirement, InvalidSetting
 from wevent.releases.journal import MemoryJournal
 from wevent.reports.history import read_history
-from wevent.store.founding import found
+from wevent.store.build import found
 
 
 def with_group(epsilon: Any, window: Any, **levels: Any) -> Any:

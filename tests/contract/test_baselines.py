@@ -231,8 +231,8 @@ def test_nothing_passes_by_the_noise(name: str, asked: list[Fixed], other: Kind)
         decisions.append(one.step(here))
         assert two.step(there) == decisions[-1]
         assert np.array_equal(one.baseline.shown, two.baseline.shown)
-        assert np.array_equal(one.charges[-1].part_1, two.charges[-1].part_1)
-        assert np.array_equal(one.charges[-1].part_2, two.charges[-1].part_2)
+        assert np.array_equal(one.charges[-1].change_budget, two.charges[-1].change_budget)
+        assert np.array_equal(one.charges[-1].publish_budget, two.charges[-1].publish_budget)
         assert np.array_equal(one.spends[-1], two.spends[-1])
     assert isinstance(one.noise, Deaf) and isinstance(two.noise, Deaf)
     assert one.noise.asked == two.noise.asked
@@ -305,9 +305,9 @@ def test_an_error_in_the_draw_loses_the_slot(name: str, asked: list[Fixed]) -> N
     noise.armed = False
     drawn, stored = len(noise.asked), baseline.ledger.to_bytes()
     offer = world.charges[-1]
-    assert offer.slot == lost and (offer.part_1 + offer.part_2).any()
+    assert offer.slot == lost and (offer.change_budget + offer.publish_budget).any()
     assert baseline.trace is not None and baseline.trace.slot == lost
-    assert np.array_equal(baseline.trace.spent, offer.part_1 + offer.part_2)
+    assert np.array_equal(baseline.trace.spent, offer.change_budget + offer.publish_budget)
     assert np.array_equal(baseline.shown, before)
     with pytest.raises(SlotOutOfOrder):
         baseline.step(world.slot(places[lost - 1], lost))

@@ -13,20 +13,20 @@ from tests.support import Deaf, quick_and_slow
 
 from wevent import Decision, Mechanism, Privacy, Publisher
 from wevent.budgets.feasibility import violations, worst
-from wevent.budgets.paced import Paced, Watched
+from wevent.budgets.paced import Paced, PacedWithChangeDetection
 from wevent.budgets.schedules import Absorption, Distribution, DynamicAbsorption, DynamicDistribution, Uniform
 from wevent.decisions.change import ChangeTrigger
+from wevent.decisions.change_detection import WatchTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Sampled, Unbiased
 from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import expected
-from wevent.decisions.watch import WatchTrigger
 from wevent.releases.filters import StateSpace, Unfiltered
 
 
 def watched(estimator: Any, view: Any) -> Mechanism:
-    pace = Watched()
+    pace = PacedWithChangeDetection()
     return Mechanism("watched", pace, WatchTrigger(pace), estimator, view)
 
 
@@ -88,8 +88,8 @@ def test_one_users_rows_change_no_charge(name: str, neighbours: Literal["add_rem
         other.live()
         releases = one.step(one.data()), other.step(other.data(without="user-0"))
         charges = one.journal.charges[-1], other.journal.charges[-1]
-        assert np.array_equal(charges[0].part_1, charges[1].part_1)
-        assert np.array_equal(charges[0].part_2, charges[1].part_2)
+        assert np.array_equal(charges[0].change_budget, charges[1].change_budget)
+        assert np.array_equal(charges[0].publish_budget, charges[1].publish_budget)
         assert releases[0].decision == releases[1].decision
         assert releases[0].threshold == releases[1].threshold
         assert np.array_equal(releases[0].counts, releases[1].counts)

@@ -104,7 +104,7 @@ class World:
         register = Register.from_rows(self.asked).with_group("group-0", self.pool[0], GROUP)
         self.noise, self.journal = noise or Flaky(seed), OpenJournal()
         self.publisher: Publisher = (build or RECIPES[case.recipe])(
-            register, CELLS, noise=self.noise, journal=self.journal, privacy=privacy, horizon=6, fast=fast
+            register, CELLS, noise=self.noise, journal=self.journal, privacy=privacy, history_slots=6, fast=fast
         )
         if trigger is not None:
             given = self.publisher.mechanism
@@ -135,9 +135,9 @@ class World:
             cell = CELLS[(shift + self.random.choice([0, 0, 0, 1])) % len(CELLS)]
             if self.random.random() < 0.8 and user in self.asked and user != without:
                 places[user] = cell
-        crowd = [0] * len(CELLS)
-        crowd[shift] = self.random.randrange(GROUP)
-        return Slot(self.slot, places, groups={"group-0": crowd})
+        individual = [0] * len(CELLS)
+        individual[shift] = self.random.randrange(GROUP)
+        return Slot(self.slot, places, groups={"group-0": individual})
 
     def step(self, slot: Slot) -> Release:
         """One slot, and a note of what everybody spent in it."""
@@ -148,9 +148,11 @@ class World:
             assert release.decision is Decision.LOST
         trace, offer = self.publisher.trace, self.journal.charges[-1]
         assert trace is not None and trace.slot == offer.slot == release.slot == self.slot
-        assert np.array_equal(trace.part_1, offer.part_1) and np.array_equal(trace.offer, offer.part_2)
+        assert np.array_equal(trace.change_budget, offer.change_budget) and np.array_equal(
+            trace.offer, offer.publish_budget
+        )
         kept = release.decision in (Decision.PUBLISHED, Decision.LOST)
-        assert np.array_equal(trace.spent, offer.part_1 + offer.part_2 if kept else offer.part_1)
+        assert np.array_equal(trace.spent, offer.change_budget + offer.publish_budget if kept else offer.change_budget)
         self.note(trace.spent)
         self.slot += 1
         return release
@@ -235,7 +237,9 @@ def test_one_users_rows_change_no_charge(case: Case, user: str, fast: bool) -> N
         differ += full.places != less.places
         releases = one.step(full), other.step(less)
         for a, b in zip(one.journal.charges[-1:], other.journal.charges[-1:], strict=True):
-            assert np.array_equal(a.part_1, b.part_1) and np.array_equal(a.part_2, b.part_2)
+            assert np.array_equal(a.change_budget, b.change_budget) and np.array_equal(
+                a.publish_budget, b.publish_budget
+            )
             assert a.nullified == b.nullified
         assert releases[0].decision == releases[1].decision
         assert releases[0].threshold == releases[1].threshold
@@ -260,8 +264,8 @@ def test_an_empty_slot_is_charged_and_drawn_like_a_full_one(case: Case, bar: flo
         releases = full.step(full.data()), empty.step(Slot(empty.slot))
         assert releases[0].decision == releases[1].decision
         charges = full.journal.charges[-1], empty.journal.charges[-1]
-        assert np.array_equal(charges[0].part_1, charges[1].part_1)
-        assert np.array_equal(charges[0].part_2, charges[1].part_2)
+        assert np.array_equal(charges[0].change_budget, charges[1].change_budget)
+        assert np.array_equal(charges[0].publish_budget, charges[1].publish_budget)
     drawn = [[(kind, budget) for kind, budget, _ in world.noise.asked] for world in (full, empty)]
     cells = [[many for kind, _, many in world.noise.asked if kind == "laplace"] for world in (full, empty)]
     assert drawn[0] == drawn[1]
@@ -302,7 +306,7 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
     given = publisher.mechanism
     before = world.step(world.data())
     twin.step(twin.data())
-    while world.slot < 7 or not publisher.ledger.offer(given.schedule).part_2.all():  # until all others draw
+    while world.slot < 7 or not publisher.ledger.offer(given.schedule).publish_budget.all():  # until all others draw
         before = world.step(world.data())
         twin.step(twin.data())
     noise.armed = failing == "the noise"
@@ -324,7 +328,7 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
     twin.publisher.ledger.lose()
     assert twin.publisher.ledger.to_bytes() == stored
     assert publisher.trace is not None
-    assert np.array_equal(publisher.trace.spent, offer.part_1 + offer.part_2)
+    assert np.array_equal(publisher.trace.spent, offer.change_budget + offer.publish_budget)
     world.slot += 1
     assert world.step(world.data()).slot == lost + 1
 
@@ -362,7 +366,7 @@ def test_releases_are_sane(case: Case, fast: bool) -> None:
         assert (release.raw is None) == (release.decision is not Decision.PUBLISHED)
         assert (release.low <= np.maximum(release.counts, 0)).all() and (release.low >= 0).all()
         assert (np.maximum(release.counts, 0) <= release.high).all()
-        offered = world.journal.charges[-1].part_2
+        offered = world.journal.charges[-1].publish_budget
         if release.decision is Decision.PUBLISHED:
             assert release.threshold is not None and release.error is not None and release.raw is not None
             assert (release.standard_error > 0).all() and np.isfinite(release.standard_error).all()
@@ -436,7 +440,7 @@ def test_every_form_of_a_slot_counts_the_same(case: Case, form: Callable[[World,
 
 def offered_counts(world: World, slot: Slot) -> list[int]:
     """Everybody whose row offers anything; whoever offers nothing is lost for certain."""
-    offered = world.journal.charges[-1].part_2
+    offered = world.journal.charges[-1].publish_budget
     members = world.publisher.members
     assert isinstance(slot.places, dict) and slot.groups is not None
     counts = [0] * len(CELLS)

@@ -457,7 +457,7 @@ def test_the_papers_absorption_bound_is_exceeded() -> None:
 class Slot(NamedTuple):
     """One slot of one user: what the rules leave; the caller decides about resting and publishing."""
 
-    part_1: float
+    change_budget: float
     border: float
     absorbed: float
     forward: float
@@ -487,14 +487,14 @@ def look(asked: Asked, spent_1: Floats, spent_2: Floats, t: int) -> Slot:
     first = max(t - int(asked.back_window[t]) + 1, 1)
     s1, s2, back = float(spent_1[first:t].sum()), float(spent_2[first:t].sum()), float(asked.back[t])
     back_1 = min(back / 2 - s1, back - s1 - s2)
-    part_1 = max(0.0, min(min(share[tau] for tau in active), back_1))
+    change_budget = max(0.0, min(min(share[tau] for tau in active), back_1))
     return Slot(
-        part_1,
+        change_budget,
         max(border.values()),
         max((t - border[tau]) * share[tau] for tau in active),
         min(asked.budget[tau] / 2 - used[tau] for tau in active),
         back_1,
-        min(back / 2 - s2, back - s1 - s2 - part_1),
+        min(back / 2 - s2, back - s1 - s2 - change_budget),
     )
 
 
@@ -523,7 +523,7 @@ def test_dynamic_distribution_stays_below_in_every_slot() -> None:
         for t in range(1, slots + 1):
             rows = [look(u, spent_1[i], spent_2[i], t) for i, u in enumerate(users)]
             offer = np.array([max(0.0, min(x.forward / 2, x.back_2)) for x in rows])
-            spent_1[:, t] = [x.part_1 for x in rows]
+            spent_1[:, t] = [x.change_budget for x in rows]
             spent_2[:, t] = offer if t in published else 0
             seen.append(rows)
         least = np.array([min(min(rows[i].back_1, rows[i].back_2) for rows in seen) for i in range(len(users))])
@@ -543,7 +543,7 @@ def test_dynamic_distribution_stays_below_in_every_slot() -> None:
             error = obs(np.array([min(x.forward / 2, x.back_2) for x in rows]), n)
             tight = max(tight, error / bound.publication)
             assert error <= bound.publication * SLACK
-            assert obs(np.array([x.part_1 for x in rows]), n) <= bound.change * SLACK
+            assert obs(np.array([x.change_budget for x in rows]), n) <= bound.change * SLACK
     assert kept > 40
     assert tight > 0.5
 
@@ -592,7 +592,7 @@ def test_dynamic_absorption_stays_below_on_average() -> None:
         for t in range(1, slots + 1):
             rows = [look(u, spent_1[i], spent_2[i], t) for i, u in enumerate(users)]
             seen.append(rows)
-            spent_1[:, t] = [x.part_1 for x in rows]
+            spent_1[:, t] = [x.change_budget for x in rows]
             if t <= max(x.border for x in rows):
                 resting.append(level)
                 continue
@@ -629,7 +629,7 @@ def test_dynamic_absorption_stays_below_on_average() -> None:
         tight = max(tight, measured / bound.publication)
         assert measured <= bound.publication * SLACK
         for rows in seen:
-            assert obs(np.array([x.part_1 for x in rows]), n) <= bound.change * SLACK
+            assert obs(np.array([x.change_budget for x in rows]), n) <= bound.change * SLACK
     assert kept > 40
     assert tight > 0.3
     assert below_share > 5
@@ -648,7 +648,7 @@ def test_an_offer_of_dynamic_absorption_may_be_below_the_least_share() -> None:
     for t in range(1, 6):
         x = look(asked, spent_1, spent_2, t)
         offers.append(min(x.absorbed, x.forward, x.back_2))
-        spent_1[t], spent_2[t] = x.part_1, offers[-1] if t in (1, 3) else 0
+        spent_1[t], spent_2[t] = x.change_budget, offers[-1] if t in (1, 3) else 0
     assert offers == pytest.approx([0.3, 0.4, 0.8, 0.1, 0.4])
     assert offers[3] < asked.share[1:].min()
 

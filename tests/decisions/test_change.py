@@ -30,8 +30,8 @@ def three(cells: list[int], domain: int = 4) -> Tally:
     return Reader(Domain(domain), 1, fast=False).read(Slot(1, np.array(cells)), register, rows, {}, SIZES)
 
 
-def offered(part_1: int, part_2: int) -> Offer:
-    return Offer(1, np.array([part_1]), np.array([part_2]), nullified=False)
+def offered(change_budget: int, publish_budget: int) -> Offer:
+    return Offer(1, np.array([change_budget]), np.array([publish_budget]), nullified=False)
 
 
 @given(
@@ -87,9 +87,9 @@ def test_distance_may_be_negative() -> None:
     assert min(found) < 0 < max(found)
 
 
-def decide(cells: list[int], reference: npt.NDArray[np.int64], part_2: int, trigger: ChangeTrigger) -> bool:
-    selection = choose_threshold(np.array([part_2]), SIZES, 1)
-    offer = offered(ONE, part_2)
+def decide(cells: list[int], reference: npt.NDArray[np.int64], publish_budget: int, trigger: ChangeTrigger) -> bool:
+    selection = choose_threshold(np.array([publish_budget]), SIZES, 1)
+    offer = offered(ONE, publish_budget)
     return trigger.decide(three(cells), offer, selection, reference, SIZES, 1, Silent()).publish
 
 
@@ -135,15 +135,15 @@ def test_bars(sensitivity: int) -> None:
     assert math.isinf(scale(nothing, sensitivity))
 
 
-@pytest.mark.parametrize("part_2", [0, ONE])
-def test_the_clock_looks_at_no_data(part_2: int) -> None:
+@pytest.mark.parametrize("publish_budget", [0, ONE])
+def test_the_clock_looks_at_no_data(publish_budget: int) -> None:
     """It publishes exactly if there is anything to publish with, and draws nothing."""
     noise = Recorded()
-    selection = choose_threshold(np.array([part_2]), SIZES, 1)
+    selection = choose_threshold(np.array([publish_budget]), SIZES, 1)
     for cells in ([0, 0, 0], [-1, -1, -1]):
         verdict = ClockTrigger().decide(
-            three(cells), offered(0, part_2), selection, np.zeros(4, np.int64), SIZES, 1, noise
+            three(cells), offered(0, publish_budget), selection, np.zeros(4, np.int64), SIZES, 1, noise
         )
-        assert verdict.publish == (part_2 > 0)
+        assert verdict.publish == (publish_budget > 0)
         assert verdict.change is None
     assert noise.asked == []

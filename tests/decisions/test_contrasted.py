@@ -17,7 +17,7 @@ from wevent.decisions.contrasted import TENTHS, Divided, PooledWithContrast
 from wevent.decisions.evidence import Contrast, Evidence, Offers, Public
 from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import Selection
-from wevent.releases.contrast import Correction
+from wevent.releases.bias import Correction
 from wevent.units import NANO
 
 offers = st.lists(st.integers(0, 3 * NANO), min_size=1, max_size=6)
@@ -132,7 +132,7 @@ def test_the_part_is_the_best_one(public: Public) -> None:
     offer = Offers(BUDGETS[None], np.ones(1))
 
     def measure(tenths: tuple[int, ...]) -> float:
-        foreseen = PooledWithContrast(tenths).foresee(offer, SIZES, 1, public)
+        foreseen = PooledWithContrast(tenths).forecast(offer, SIZES, 1, public)
         return float(0.5 * foreseen.noise[0] + foreseen.lean[0])
 
     assert measure(TENTHS) == pytest.approx(min(measure((tenths,)) for tenths in TENTHS), rel=1e-12)
@@ -142,11 +142,11 @@ def test_the_part_is_the_best_one(public: Public) -> None:
 @pytest.mark.parametrize("public", [None, learned(0.0, 300), learned(1.0, 5)], ids=["nothing", "no lean", "a lean"])
 @settings(deadline=None, max_examples=40)
 def test_what_is_foreseen_is_what_is_chosen(public: Public | None, rows: list[list[int]]) -> None:
-    """At the pace there was lately, `foresee` gives the error of `choose`, offer by offer."""
+    """At the pace there was lately, `forecast` gives the error of `choose`, offer by offer."""
     budgets = np.array(rows)
     sizes = np.arange(1, budgets.shape[1] + 1)
     one_by_one = [PooledWithContrast().choose(offer, sizes, 1, public).error for offer in budgets]
-    foreseen = PooledWithContrast().foresee(Offers(budgets, np.ones(len(rows))), sizes, 1, public)
+    foreseen = PooledWithContrast().forecast(Offers(budgets, np.ones(len(rows))), sizes, 1, public)
     assert foreseen.noise + foreseen.lean == pytest.approx(one_by_one, rel=1e-6)
 
 
@@ -154,7 +154,7 @@ def test_what_is_foreseen_is_what_is_chosen(public: Public | None, rows: list[li
 def test_where_everybody_is_alike_nothing_can_lean(budget: int) -> None:
     """Whatever is in doubt, alike budgets are foretold the noise of nine tenths of them, and no lean."""
     public, budgets = learned(1.0, 5), np.full(3, budget)
-    foreseen = PooledWithContrast().foresee(Offers(budgets[None], np.ones(1)), SIZES, 1, public)
+    foreseen = PooledWithContrast().forecast(Offers(budgets[None], np.ones(1)), SIZES, 1, public)
     assert foreseen.noise == pytest.approx([2 * (NANO / (0.9 * budget)) ** 2]) and not foreseen.lean.any()
     assert PooledWithContrast().choose(budgets, SIZES, 1, public).error == pytest.approx(foreseen.noise[0])
 
@@ -164,8 +164,8 @@ def test_many_rows_are_foreseen_one_by_one() -> None:
     random, public = np.random.default_rng(2), learned(0.3, 20)
     budgets = random.integers(NANO // 10, NANO, 5_000)
     sizes, gap = np.ones(5_000, np.int64), np.ones(1)
-    many = PooledWithContrast().foresee(Offers(budgets[None], gap), sizes, 1, public)
-    few = PooledWithContrast().foresee(Offers(budgets[None, :4_000], gap), sizes[:4_000], 1, public)
+    many = PooledWithContrast().forecast(Offers(budgets[None], gap), sizes, 1, public)
+    few = PooledWithContrast().forecast(Offers(budgets[None, :4_000], gap), sizes[:4_000], 1, public)
     assert many.noise + many.lean == pytest.approx(few.noise + few.lean, rel=0.1)
 
 
@@ -173,6 +173,6 @@ def test_without_a_lean_a_tenth_of_the_budget_is_lost() -> None:
     """Once there surely is no lean, what is foretold is the noise of nine tenths of the budget, or less."""
     public, offer = learned(0.0, 3_000), Offers(BUDGETS[None], np.ones(1))
     plain, careful = (
-        float(estimator.foresee(offer, SIZES, 1, public).noise[0]) for estimator in (Pooled(), PooledWithContrast())
+        float(estimator.forecast(offer, SIZES, 1, public).noise[0]) for estimator in (Pooled(), PooledWithContrast())
     )
     assert careful < plain / 0.81 * 1.05

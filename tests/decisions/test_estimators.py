@@ -42,11 +42,11 @@ def test_nobody_pays_more_than_they_offered(kind: Any, moved: bool, given_: list
 @given(st.lists(offers, min_size=1, max_size=4).filter(lambda rows: len({len(row) for row in rows}) == 1))
 @settings(deadline=None, max_examples=60)
 def test_what_is_foreseen_is_what_is_chosen(kind: Any, rows: list[list[int]]) -> None:
-    """`foresee` gives the error of `choose`, offer by offer."""
+    """`forecast` gives the error of `choose`, offer by offer."""
     budgets, public = np.array(rows), Public(np.array([5.0, 0.0, 2.0]))
     sizes = np.arange(1, budgets.shape[1] + 1)
     one_by_one = [kind().choose(offer, sizes, 1, public).error for offer in budgets]
-    foreseen = kind().foresee(Offers(budgets, np.ones(len(rows))), sizes, 1, public)
+    foreseen = kind().forecast(Offers(budgets, np.ones(len(rows))), sizes, 1, public)
     assert foreseen.noise == pytest.approx(one_by_one, rel=1e-9)
     assert not foreseen.lean.any()
 
@@ -85,17 +85,17 @@ def test_pooled_says_nothing_about_a_lean() -> None:
 
 @given(st.lists(st.integers(1, 3 * NANO), min_size=1, max_size=6), st.floats(0, 1))
 @settings(deadline=None)
-def test_pooled_takes_the_best_cap(given_: list[int], crowd: float) -> None:
+def test_pooled_takes_the_best_cap(given_: list[int], individual: float) -> None:
     """The error is the least over all caps that a tenth of all people offer, computed person by person."""
     budgets, sizes = np.array(given_), np.arange(1, len(given_) + 1)
-    public = Public(np.array([crowd * sizes.sum(), 0.0]))
+    public = Public(np.array([individual * sizes.sum(), 0.0]))
     e = np.repeat(budgets, sizes) / NANO
     errors = []
     for cap in sorted(set(e.tolist())):
         if (e >= cap).mean() >= 0.1:
             weight = np.minimum(e, cap) / np.minimum(e, cap).mean()
             errors.append(
-                2 * (1 / np.minimum(e, cap).mean()) ** 2 + ((weight - 1) ** 2).sum() * crowd * (1 - crowd) / 2
+                2 * (1 / np.minimum(e, cap).mean()) ** 2 + ((weight - 1) ** 2).sum() * individual * (1 - individual) / 2
             )
     assert Pooled().choose(budgets, sizes, 1, public).error == pytest.approx(min(errors), rel=1e-6)
 
@@ -103,8 +103,8 @@ def test_pooled_takes_the_best_cap(given_: list[int], crowd: float) -> None:
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=50))
 def test_expected_crowding(public: list[int]) -> None:
     """Where lost people are expected, from released counts, is never worse than all in one cell."""
-    crowding = expected(np.array(public, np.float64), 1000)
-    assert 0 <= crowding.squared_bias <= crowding.variance <= 1
+    concentration = expected(np.array(public, np.float64), 1000)
+    assert 0 <= concentration.squared_bias <= concentration.variance <= 1
     assert expected(None, 1000) == WORST
 
 
@@ -115,5 +115,5 @@ def test_selection_that_knows_what_is_public() -> None:
     informed = Sampled(expected).choose(budgets, sizes, 1, public)
     careful = Sampled().choose(budgets, sizes, 1, public)
     assert careful.threshold == budgets[0] and informed.threshold == budgets[1]
-    assert informed.crowding.squared_bias == pytest.approx(1e-4)
+    assert informed.concentration.squared_bias == pytest.approx(1e-4)
     assert informed.error < careful.error / 100

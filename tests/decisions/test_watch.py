@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from wevent import Decision, Fixed, Mechanism, Publisher, Register, Slot, auto
-from wevent.budgets.paced import Watched
+from wevent.budgets.paced import PacedWithChangeDetection
+from wevent.decisions.change_detection import WatchTrigger
 from wevent.decisions.estimators import Unbiased
-from wevent.decisions.watch import WatchTrigger
 from wevent.noise import SeededNoise
 from wevent.releases.filters import StateSpace, Unfiltered
 
 
 def publisher(interval: int, view: object = Unfiltered, seed: int = 1) -> Publisher:
-    pace = Watched(interval)
+    pace = PacedWithChangeDetection(interval)
     register = Register().with_group("everybody", Fixed(10, 400), 10_000)
     mechanism = Mechanism("watched", pace, WatchTrigger(pace), Unbiased(), view)  # type: ignore[arg-type]
     return Publisher(register, 2, mechanism, noise=SeededNoise(seed), fast=False)

@@ -18,15 +18,15 @@ from wevent.events.bounding import OneCell
 from wevent.events.cells import Box, Cells, GridCells, NamedCells
 from wevent.events.files import GroupedFiles, find_files
 from wevent.events.formats import Columns, Raw
-from wevent.events.gathering import Listing, Portion, SlotRows, gather
-from wevent.events.sorting import Door, Sorter
+from wevent.events.gathering import EventBatch, Listing, SlotRows, gather
 from wevent.events.timeline import Timeline, show_instant
+from wevent.events.validation import AcceptanceWindow, EventValidator
 
 START, WIDTH = 1_714_521_600_000_000, 60_000_000
 TIMELINE = Timeline(0, WIDTH, START)
 PEOPLE = {"ann": 0, "bob": 1, "7": 2, "'; DROP TABLE events; --": 3}
 NAMES = NamedCells(["north", "south", "0"])
-DOOR = Door(2, START + 6 * WIDTH)
+DOOR = AcceptanceWindow(2, START + 6 * WIDTH)
 
 users = st.sampled_from([*PEOPLE, "zoe", "yan"])
 places = st.sampled_from(["north", "south", "0", "nowhere"])
@@ -53,28 +53,28 @@ def write(
     return path
 
 
-def plainly(events: list[Raw], sorter: Sorter, policy: OneCell) -> tuple[dict[int, SlotRows], Counter[str]]:
+def plainly(events: list[Raw], validator: EventValidator, policy: OneCell) -> tuple[dict[int, SlotRows], Counter[str]]:
     """What should come out, by `sorting` and `gathering` alone."""
-    found = sorter.sort_raw(events, DOOR)
+    found = validator.sort_raw(events, DOOR)
     rows = {}
     for slot in range(DOOR.first, 7):
         here = found.slot == slot
-        portion = Portion(found.person[here], found.offset[here], found.cell[here], found.strangers)
-        rows[slot] = gather(slot, [portion], policy, Listing.of_all(sorter.people), len(sorter.cells.names))
+        portion = EventBatch(found.person[here], found.offset[here], found.cell[here], found.unlisted)
+        rows[slot] = gather(slot, [portion], policy, Listing.of_all(validator.people), len(validator.cells.names))
     tallies = Counter({kind.value: number for kind, number in found.refused.items()})
     tallies["accepted"] = found.slot.size
     return rows, +tallies
 
 
-def agree(files: list[Path], events: list[Raw], sorter: Sorter, policy: OneCell, columns: Columns) -> None:
+def agree(files: list[Path], events: list[Raw], validator: EventValidator, policy: OneCell, columns: Columns) -> None:
     """Files give the rows and tallies that their events should give."""
-    expected, tallies = plainly(events, sorter, policy)
-    with GroupedFiles(files, sorter, DOOR, policy, columns) as grouped:
+    expected, tallies = plainly(events, validator, policy)
+    with GroupedFiles(files, validator, DOOR, policy, columns) as grouped:
         assert +grouped.tallies == tallies
         for slot, rows in expected.items():
             found = grouped.rows(slot)
             assert found.cells.tolist() == rows.cells.tolist()
-            assert found.strangers.tolist() == rows.strangers.tolist()
+            assert found.unlisted.tolist() == rows.unlisted.tolist()
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ def test_all_kinds_of_files_agree(
 ) -> None:
     """CSV, NDJSON and Parquet of the same events give the rows and refusals of `sorting` and `gathering`."""
     cells = NamedCells(["north", "south", "0"], "elsewhere" if other else None)
-    sorter = Sorter(TIMELINE, cells, PEOPLE, group)
+    validator = EventValidator(TIMELINE, cells, PEOPLE, group)
     raws = [Raw(user, moment, (place,)) for user, moment, place in events]
     heads, words = ("user", "time", "place"), [(u, show_instant(t), p) for u, t, p in events]
     types = '"user" VARCHAR, time TIMESTAMP, place VARCHAR'
@@ -97,12 +97,12 @@ def test_all_kinds_of_files_agree(
         ("zoned.parquet", words, types.replace("TIMESTAMP", "TIMESTAMPTZ")),
         ("texts.parquet", words, types.replace("TIMESTAMP", "VARCHAR")),
     ):
-        agree([write(tmp_path, name, list(rows), heads, kinds)], raws, sorter, policy, Columns())
+        agree([write(tmp_path, name, list(rows), heads, kinds)], raws, validator, policy, Columns())
     both = [
         write(tmp_path, "a.csv", list(words[::2]), heads),
         write(tmp_path, "b.parquet", list(stamped[1::2]), heads, types),
     ]
-    agree(both, raws, sorter, policy, Columns())
+    agree(both, raws, validator, policy, Columns())
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -116,20 +116,20 @@ def test_all_kinds_of_files_agree(
 def test_grids_and_numbers_agree(tmp_path: Path, events: list[tuple[int, int, float, float]]) -> None:
     """Whole numbers as users and times, longitude and latitude as doubles: Parquet and NDJSON agree."""
     cells: Cells = GridCells(Box(-3, -3, 3, 3), 3, 2, "far")
-    sorter = Sorter(TIMELINE, cells, PEOPLE, False)
+    validator = EventValidator(TIMELINE, cells, PEOPLE, False)
     columns = Columns(place=("x", "y"), unit="us")
     raws = [Raw(str(u), t, (repr(x), repr(y))) for u, t, x, y in events]
     types = '"user" INTEGER, time BIGINT, x DOUBLE, y DOUBLE'
     heads = ("user", "time", "x", "y")
-    agree([write(tmp_path, "e.parquet", list(events), heads, types)], raws, sorter, "first", columns)
+    agree([write(tmp_path, "e.parquet", list(events), heads, types)], raws, validator, "first", columns)
     finite = [event for event in events if np.isfinite(event[2])]
     raws = [Raw(str(u), t, (repr(x), repr(y))) for u, t, x, y in finite]
-    agree([write(tmp_path, "e.ndjson", list(finite), heads)], raws, sorter, "first", columns)
+    agree([write(tmp_path, "e.ndjson", list(finite), heads)], raws, validator, "first", columns)
 
 
 def test_brackets_and_stars_are_part_of_a_name(tmp_path: Path) -> None:
     """A file whose name looks like a pattern is itself, and none of the files that the pattern would find."""
-    sorter = Sorter(TIMELINE, NAMES, PEOPLE, False)
+    validator = EventValidator(TIMELINE, NAMES, PEOPLE, False)
     heads, types = ("user", "time", "place"), '"user" VARCHAR, time TIMESTAMP, place VARCHAR'
     for kind in (types, types.replace("TIMESTAMP", "VARCHAR")):  # through SQL, and through Python
         other = [("bob", show_instant(START + 3 * WIDTH).rstrip("Z"), "south")] * 5
@@ -138,7 +138,7 @@ def test_brackets_and_stars_are_part_of_a_name(tmp_path: Path) -> None:
         mine = [("ann", show_instant(START + 2 * WIDTH).rstrip("Z"), "north")]
         for name in ("e[12].parquet", "e*.parquet", "e'?.parquet"):
             moved = write(tmp_path, "plain.parquet", list(mine), heads, kind).rename(tmp_path / name)
-            agree([moved], [Raw("ann", START + 2 * WIDTH, ("north",))], sorter, "first", Columns())
+            agree([moved], [Raw("ann", START + 2 * WIDTH, ("north",))], validator, "first", Columns())
             moved.unlink()
 
 
@@ -158,7 +158,7 @@ def test_hostile_parquet(tmp_path: Path) -> None:
             ('ann', TIMESTAMP '9999-12-31 23:59:59', 'north'), ('ann', TIMESTAMP '1900-01-01', 'north')
             ) t("user", time, place)) TO '{path}' (FORMAT parquet)"""  # noqa: S608
         )
-    with GroupedFiles([path], Sorter(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns()) as grouped:
+    with GroupedFiles([path], EventValidator(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns()) as grouped:
         assert grouped.tallies == {
             "accepted": 1,
             "without a declared column": 3,
@@ -175,7 +175,9 @@ def test_hostile_parquet(tmp_path: Path) -> None:
             "COPY (SELECT 'ann' AS \"user\", unnest([9223372036854775807, -9223372036854775808, NULL]) AS time, "
             f"'north' AS place) TO '{numbers}' (FORMAT parquet)"
         )
-    with GroupedFiles([numbers], Sorter(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns(unit="s")) as grouped:
+    with GroupedFiles(
+        [numbers], EventValidator(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns(unit="s")
+    ) as grouped:
         assert grouped.tallies == {
             "with a time that looks like nanoseconds since 1970": 2,
             "without a declared column": 1,
@@ -189,7 +191,7 @@ def test_broken_lines_touch_nobody_else(tmp_path: Path) -> None:
     lines += [b"x" * 2_000_000 + b"\n", b"\xff\n", good % b"7", good % b"bob"]
     path = tmp_path / "e.csv"
     path.write_bytes(b"".join(lines))
-    with GroupedFiles([path], Sorter(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns()) as grouped:
+    with GroupedFiles([path], EventValidator(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns()) as grouped:
         assert grouped.tallies == {"accepted": 3, "malformed": 4}
         assert grouped.rows(2).cells.tolist() == [0, 0, 0, -1]
 
@@ -212,7 +214,7 @@ def test_finding_files(tmp_path: Path) -> None:
     (tmp_path / "sub" / "e.csv.gz").write_bytes(b"")
     with pytest.raises(Unreadable, match=r"e.csv.gz is compressed"):
         find_files([tmp_path])
-    sorter = Sorter(TIMELINE, NAMES, PEOPLE, False)
+    validator = EventValidator(TIMELINE, NAMES, PEOPLE, False)
     for name, words in (
         ("d.parquet", "Parquet"),
         ("x.parquet", "no column 'time' .setting sources.time.; .* found: user$"),
@@ -223,4 +225,4 @@ def test_finding_files(tmp_path: Path) -> None:
         else:
             path.write_bytes(b"no parquet")
         with pytest.raises(Unreadable, match=words):
-            GroupedFiles([path], sorter, DOOR, "first", Columns())
+            GroupedFiles([path], validator, DOOR, "first", Columns())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from wevent.errors import InvalidSetting
 from wevent.events.bounding import OneCell, bounding
-from wevent.events.gathering import Listing, Portion, gather
+from wevent.events.gathering import EventBatch, Listing, gather
 
 PEOPLE, DOMAIN = 4, 3
 EVERYBODY = Listing.of_all({f"person {k}": k for k in range(PEOPLE)})
@@ -24,13 +24,13 @@ events = st.lists(st.tuples(st.integers(0, PEOPLE + 1), st.integers(0, 5), st.in
 policies = st.sampled_from(get_args(OneCell))
 
 
-def portion(some: Sequence[Event]) -> Portion:
+def portion(some: Sequence[Event]) -> EventBatch:
     """Events as the store and the files hand them on."""
     names = sorted({f"stranger {person}" for person, _, _ in some if person >= PEOPLE})
     persons = [person if person < PEOPLE else -1 - names.index(f"stranger {person}") for person, _, _ in some]
     columns = np.array([(p, offset, cell) for p, (_, offset, cell) in zip(persons, some, strict=True)], np.int64)
     person, offset, cell = columns.reshape(-1, 3).T
-    return Portion(person, offset, cell, names)
+    return EventBatch(person, offset, cell, names)
 
 
 def plainly(some: Sequence[Event], person: int, policy: OneCell) -> int:
@@ -55,8 +55,8 @@ def test_the_rule(some: list[Event], policy: OneCell, size: int, chance: object)
     portions = [portion(twice[k : k + size]) for k in range(0, len(twice), size)]
     rows = gather(1, portions, policy, EVERYBODY, DOMAIN)
     assert rows.cells.tolist() == [plainly(some, person, policy) for person in range(PEOPLE)]
-    strangers = Counter(plainly(some, person, policy) for person in (PEOPLE, PEOPLE + 1))
-    assert rows.strangers.tolist() == [strangers[cell] for cell in range(DOMAIN)]
+    unlisted = Counter(plainly(some, person, policy) for person in (PEOPLE, PEOPLE + 1))
+    assert rows.unlisted.tolist() == [unlisted[cell] for cell in range(DOMAIN)]
 
 
 @given(events, policies, st.lists(st.booleans(), min_size=PEOPLE, max_size=PEOPLE), st.data())
@@ -68,13 +68,13 @@ def test_numbers_and_names_are_one(some: list[Event], policy: OneCell, listed: l
         named = person >= PEOPLE or data.draw(st.booleans())
         names = [f"person {person}"] if named else []
         who, when, where = (np.array([value], np.int64) for value in (-1 if named else person, offset, cell))
-        portions.append(Portion(who, when, where, names))
+        portions.append(EventBatch(who, when, where, names))
     many = data.draw(st.integers(max((k + 1 for k in range(PEOPLE) if listed[k]), default=0), PEOPLE))
     rows = gather(1, portions, policy, Listing(people, np.array(listed[:many], bool)), DOMAIN)
     cells = [plainly(some, person, policy) for person in range(PEOPLE + 2)]
     assert rows.cells.tolist() == [cells[k] if listed[k] else -1 for k in range(many)]
     apart = Counter(cells[k] for k in range(PEOPLE + 2) if k >= PEOPLE or not listed[k])
-    assert rows.strangers.tolist() == [apart[cell] for cell in range(DOMAIN)]
+    assert rows.unlisted.tolist() == [apart[cell] for cell in range(DOMAIN)]
 
 
 @given(events, policies, st.integers(0, PEOPLE + 1))
@@ -85,7 +85,7 @@ def test_others_do_not_matter(some: list[Event], policy: OneCell, gone: int) -> 
     for person in range(PEOPLE):
         if person != gone:
             assert with_them.cells[person] == without.cells[person]
-    moved = np.abs(with_them.strangers - without.strangers).sum()
+    moved = np.abs(with_them.unlisted - without.unlisted).sum()
     assert moved <= (1 if gone >= PEOPLE else 0)
 
 

@@ -14,18 +14,18 @@ from wevent.events.cells import NamedCells
 from wevent.events.files import GroupedFiles
 from wevent.events.formats import Columns, line_reader
 from wevent.events.headers import check_header
-from wevent.events.sorting import Door, Sorter
 from wevent.events.timeline import Timeline
+from wevent.events.validation import AcceptanceWindow, EventValidator
 
 START = 1_714_521_600_000_000
-SORTER = Sorter(Timeline(0, 60_000_000, START), NamedCells(["north"]), {"ann": 0}, False)
+SORTER = EventValidator(Timeline(0, 60_000_000, START), NamedCells(["north"]), {"ann": 0}, False)
 TEXT = "user,time,place\nann,2024-05-01T00:00:10Z,north\n"
 LINE = b'{"user": "ann", "time": "2024-05-01T00:00:10Z", "place": "north"}\n'
 
 
 def tallies(path: Path) -> dict[str, int]:
     """What becomes of a file."""
-    with GroupedFiles([path], SORTER, Door(1, START + 60_000_000), "first", Columns()) as grouped:
+    with GroupedFiles([path], SORTER, AcceptanceWindow(1, START + 60_000_000), "first", Columns()) as grouped:
         return dict(grouped.tallies)
 
 

@@ -18,17 +18,17 @@ from wevent.events.cells import Box, GridCells, NamedCells
 from wevent.events.files import GroupedFiles
 from wevent.events.formats import Columns, line_reader
 from wevent.events.refusals import HINTS, Refusal, advise
-from wevent.events.sorting import Door, Sorted, Sorter
 from wevent.events.staging import Staging
 from wevent.events.timeline import Timeline, TimesSeen, to_instant
+from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 
 START, WIDTH = 1_714_521_600_000_000, 60_000_000
 TIMELINE = Timeline(0, WIDTH, START)
 PEOPLE = {"ann": 0, "bob": 1, "7": 2}
 CELLS = NamedCells(["north", "south", "0"])
-DOOR = Door(1, START + 6 * WIDTH)
-SORTER = Sorter(TIMELINE, CELLS, PEOPLE, True)
-GRID = Sorter(TIMELINE, GridCells(Box(-3, -3, 3, 3), 3, 2), PEOPLE, True)
+DOOR = AcceptanceWindow(1, START + 6 * WIDTH)
+SORTER = EventValidator(TIMELINE, CELLS, PEOPLE, True)
+GRID = EventValidator(TIMELINE, GridCells(Box(-3, -3, 3, 3), 3, 2), PEOPLE, True)
 
 GOOD = {
     "csv": [b"ann,2024-05-01T00:00:10Z,north", b"bob,2024-05-01T00:01:10Z,south", b"7,2024-05-01T00:02:10+00:00,0"],
@@ -40,14 +40,14 @@ GOOD = {
 }
 
 
-def sort(kind: str, lines: list[bytes], columns: Columns | None = None) -> Sorted:
+def sort(kind: str, lines: list[bytes], columns: Columns | None = None) -> AcceptedEvents:
     """What becomes of lines."""
     given = columns or Columns()
     header = ",".join(given.all).encode()
     return SORTER.sort(lines, line_reader(kind, given, header, "f"), DOOR)  # type: ignore[arg-type]
 
 
-def listed(events: Sorted) -> list[tuple[int, ...]]:
+def listed(events: AcceptedEvents) -> list[tuple[int, ...]]:
     """Events of listed people."""
     rows = zip(*(part.tolist() for part in (events.slot, events.person, events.offset, events.cell)), strict=True)
     return sorted(row for row in rows if row[1] >= 0)
@@ -149,7 +149,7 @@ def test_a_lone_surrogate_beside_a_group(tmp_path: Path) -> None:
     with GroupedFiles([path], SORTER, DOOR, "first", Columns()) as grouped:
         assert grouped.tallies == {"accepted": 4, "with an unusable user": 1}
         assert grouped.rows(1).cells.tolist() == [0, -1, -1]
-        assert grouped.rows(1).strangers.tolist() == [1, 0, 0]
+        assert grouped.rows(1).unlisted.tolist() == [1, 0, 0]
 
 
 TYPES = {
@@ -225,7 +225,7 @@ def test_parquet_text_that_is_not_utf8(tmp_path: Path, column: str, time: str) -
     with GroupedFiles([path], SORTER, DOOR, "first", Columns()) as grouped:
         assert grouped.tallies == {"accepted": 2, kind[column]: 1, "without a declared column": 1}
         assert grouped.rows(1).cells.tolist() == [-1, -1, 0]
-        assert grouped.rows(1).strangers.tolist() == [0, 1, 0]
+        assert grouped.rows(1).unlisted.tolist() == [0, 1, 0]
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -235,7 +235,7 @@ def test_parquet_text_that_is_not_utf8(tmp_path: Path, column: str, time: str) -
 def test_one_person_in_every_format(tmp_path: Path, ids: list[int]) -> None:
     """Listed people with numbers for names, 19 digits too, are the same people in CSV, NDJSON and Parquet."""
     people = {str(number): k for k, number in enumerate(ids)}
-    sorter = Sorter(TIMELINE, CELLS, people, True)
+    validator = EventValidator(TIMELINE, CELLS, people, True)
     moment = "2024-05-01T00:00:10Z"
     (tmp_path / "e.csv").write_text("user,time,place\n" + "".join(f"{k},{moment},north\n" for k in ids))
     (tmp_path / "e.ndjson").write_bytes(b"".join(event(user=k) + b"\n" for k in ids))
@@ -245,15 +245,15 @@ def test_one_person_in_every_format(tmp_path: Path, ids: list[int]) -> None:
             wanted = f"CAST(\"user\" AS {kind}) AS \"user\", TIMESTAMP '2024-05-01 00:00:10' AS time, 'north' AS place"
             connection.execute(f"COPY (SELECT {wanted} FROM t) TO '{tmp_path / name}.parquet' (FORMAT parquet)")  # noqa: S608
     for name in ("e.csv", "e.ndjson", "whole.parquet", "words.parquet", "decimal.parquet"):
-        with GroupedFiles([tmp_path / name], sorter, DOOR, "first", Columns()) as grouped:
+        with GroupedFiles([tmp_path / name], validator, DOOR, "first", Columns()) as grouped:
             rows = grouped.rows(1)
             assert rows.cells.tolist() == [0] * len(ids), name
-            assert rows.strangers.tolist() == [0, 0, 0], name
+            assert rows.unlisted.tolist() == [0, 0, 0], name
 
 
 def test_two_forms_of_a_letter_are_one_person(tmp_path: Path) -> None:
     """A listed person whose name is written with a combining accent never falls into the group."""
-    sorter = Sorter(TIMELINE, NamedCells(["cafe\u0301"]), {"zoë": 0}, True)
+    validator = EventValidator(TIMELINE, NamedCells(["cafe\u0301"]), {"zoë": 0}, True)
     row = "zoe\u0308,2024-05-01T00:00:10Z,café"
     (tmp_path / "e.csv").write_text(f"user,time,place\n{row}\n", "utf-8")
     user, time, place = row.split(",")
@@ -263,15 +263,15 @@ def test_two_forms_of_a_letter_are_one_person(tmp_path: Path) -> None:
             fields = f"? AS \"user\", CAST('2024-05-01 00:00:10' AS {kind}) AS time, ? AS place"
             connection.execute(f"COPY (SELECT {fields}) TO '{tmp_path / kind}.parquet' (FORMAT parquet)", [user, place])
     for path in sorted(tmp_path.iterdir()):
-        with GroupedFiles([path], sorter, DOOR, "first", Columns()) as grouped:
+        with GroupedFiles([path], validator, DOOR, "first", Columns()) as grouped:
             assert grouped.rows(1).cells.tolist() == [0], path.name
-            assert grouped.rows(1).strangers.tolist() == [0]
+            assert grouped.rows(1).unlisted.tolist() == [0]
 
 
 def test_doubles_and_uuids_as_ids_and_decimals_as_degrees(tmp_path: Path) -> None:
     """Parquet with DOUBLE or UUID ids, or DECIMAL degrees, beside a time stamp is counted; rounded ids are not."""
     uuid = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
-    sorter = Sorter(TIMELINE, GRID.cells, {"7": 0, uuid: 1}, False)
+    validator = EventValidator(TIMELINE, GRID.cells, {"7": 0, uuid: 1}, False)
     place = "1.5::DECIMAL(9,6) AS x, (-1.25)::DECIMAL(9,6) AS y, TIMESTAMP '2024-05-01 00:00:10' AS time"
     with duckdb.connect() as connection:
         users = {"doubles": "unnest([7.0::DOUBLE, 7.5, 9007199254740993])", "uuids": f"'{uuid.upper()}'::UUID"}
@@ -280,7 +280,7 @@ def test_doubles_and_uuids_as_ids_and_decimals_as_degrees(tmp_path: Path) -> Non
                 f"COPY (SELECT {user} AS \"user\", {place}) TO '{tmp_path / name}.parquet' (FORMAT parquet)"
             )
     files = [tmp_path / "doubles.parquet", tmp_path / "uuids.parquet"]
-    with GroupedFiles(files, sorter, DOOR, "first", Columns(place=("x", "y"))) as grouped:
+    with GroupedFiles(files, validator, DOOR, "first", Columns(place=("x", "y"))) as grouped:
         assert grouped.tallies == {"accepted": 2, "with an unusable user": 2}
         assert grouped.rows(1).cells.tolist() == [2, 2]
 
@@ -343,7 +343,7 @@ def test_a_last_line_that_is_cut(tmp_path: Path, kind: str) -> None:
 def test_the_user_at_the_end_of_a_cut_line(tmp_path: Path) -> None:
     """`u12` cut to `u1` counts for neither; where a column follows that nobody needs, the line is certain."""
     path = tmp_path / "e.csv"
-    sorter = Sorter(TIMELINE, CELLS, {"u1": 0, "u12": 1}, False)
+    validator = EventValidator(TIMELINE, CELLS, {"u1": 0, "u12": 1}, False)
     for header, line, tallies in (
         ("time,place,user", "2024-05-01T00:00:10Z,north,u1", {"without an end of line": 1}),
         ("time,place,user", '2024-05-01T00:00:10Z,north,"u1"', {"without an end of line": 1}),
@@ -351,10 +351,10 @@ def test_the_user_at_the_end_of_a_cut_line(tmp_path: Path) -> None:
         ("time,place,user,note", "2024-05-01T00:00:10Z,north,u1", {"without an end of line": 1}),
     ):
         path.write_text(f"{header}\n{line}")
-        with GroupedFiles([path], sorter, DOOR, "first", Columns()) as grouped:
+        with GroupedFiles([path], validator, DOOR, "first", Columns()) as grouped:
             assert grouped.tallies == tallies, line
     path.write_text("time,place,user\n2024-05-01T00:00:10Z,north,u1")
-    with GroupedFiles([path], sorter, DOOR, "first", Columns(unterminated="accept")) as grouped:
+    with GroupedFiles([path], validator, DOOR, "first", Columns(unterminated="accept")) as grouped:
         assert grouped.tallies == {"accepted": 1}
 
 
@@ -398,7 +398,7 @@ def test_a_full_disk_while_grouping(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path = tmp_path / "e.csv"
     path.write_bytes(b"user,time,place\n" + GOOD["csv"][0] + b"\n")
 
-    def fail(self: Staging, events: Sorted) -> None:
+    def fail(self: Staging, events: AcceptedEvents) -> None:
         raise duckdb.IOException('Could not write "ann": No space left on device')
 
     monkeypatch.setattr(Staging, "insert", fail)

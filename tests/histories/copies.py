@@ -17,7 +17,7 @@ from tests.histories.stage import ChargeFailed, DrawFailed, Script, build
 from wevent.budgets.ledger import Offer
 from wevent.errors import BudgetExceeded, EmptyRegister, WeventError
 from wevent.events.slot import Slot
-from wevent.releases import keeping
+from wevent.releases import state as keeping
 from wevent.releases.publisher import Mechanism, Publisher
 from wevent.releases.release import Release
 
@@ -183,7 +183,7 @@ class Work:
         self._script.ending = ending
         if self._publisher.ledger.all_sizes.any():
             return self._publisher.step(Slot(number))
-        return self._publisher.pass_over(number)
+        return self._publisher.skip_without_people(number)
 
     def _take(self, state: State) -> None:
         self._publisher, self._journal = build(self._history, self._script, self._mechanism)

@@ -123,7 +123,7 @@ class History:
     fast: bool
     infeasible: str
     rest: str
-    horizon: int
+    history_slots: int
     founders: tuple[tuple[str, Req], ...]
     others: tuple[str, ...]
     group: Req | None
@@ -133,7 +133,7 @@ class History:
     def __str__(self) -> str:
         """One line for the settings, and one for each slot in which anything happens."""
         flags = f"{self.recipe} ({self.estimator}), {'numba' if self.fast else 'numpy'}, {self.infeasible}, {self.rest}"
-        flags += f", horizon {self.horizon}"
+        flags += f", horizon {self.history_slots}"
         lines = [f"{flags}; {'; '.join(f'{user} {show(asked)}' for user, asked in self.founders)}"]
         if self.group is not None:
             again = ", also whoever leaves" if self.unlisted_again else ""

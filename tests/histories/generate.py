@@ -81,7 +81,7 @@ class _Draft:
             fast=rng.random() < 0.5,
             infeasible="reject" if rng.random() < profile.reject else "project",
             rest=rng.choice(["all", "own", "own"]),
-            horizon=1 if rng.random() < 0.9 else rng.randint(2, 8),
+            history_slots=1 if rng.random() < 0.9 else rng.randint(2, 8),
             founders=founders,
             others=tuple(user for user in self._users if user not in dict(founders)),
             group=group,

@@ -169,7 +169,7 @@ class Run:
     def _observe(self, number: int, offer: Offer, release: Release) -> None:
         """Tell the judge what everybody was promised and spent in this slot."""
         whole = release.decision in (Decision.PUBLISHED, Decision.LOST)
-        spends = offer.part_1 + offer.part_2 if whole else offer.part_1
+        spends = offer.change_budget + offer.publish_budget if whole else offer.change_budget
         places = self._work.places()
         if places.keys() != self.in_force.keys():
             raise Stopped("register", f"slot {number} lists {sorted(places)}, asked for {sorted(self.in_force)}")

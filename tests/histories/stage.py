@@ -17,8 +17,8 @@ from wevent.cohorts.histogram import Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed
 from wevent.decisions.change import Trigger, Verdict
+from wevent.decisions.change_detection import WatchTrigger
 from wevent.decisions.selection import Selection
-from wevent.decisions.watch import WatchTrigger
 from wevent.noise import Noise, StudyNoise
 from wevent.recipes import RECIPES
 from wevent.releases.journal import MemoryJournal
@@ -137,7 +137,7 @@ def build(history: History, script: Script, mechanism: Mechanism | None = None) 
         "privacy": Privacy(infeasible=history.infeasible, rest=history.rest),  # type: ignore[arg-type]
         "noise": ScriptedNoise(script),
         "journal": journal,
-        "horizon": history.horizon,
+        "history_slots": history.history_slots,
         "fast": history.fast,
     }
     if mechanism is not None:

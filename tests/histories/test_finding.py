@@ -14,7 +14,7 @@ from wevent.budgets.history import History
 from wevent.budgets.membership import Membership
 from wevent.budgets.placement import Placement
 from wevent.cohorts.register import Register
-from wevent.releases import keeping
+from wevent.releases import state as keeping
 
 Undo = Callable[[pytest.MonkeyPatch], None]
 

@@ -51,7 +51,7 @@ def history(
         fast=fast,
         infeasible=infeasible,
         rest="own",
-        horizon=1,
+        history_slots=1,
         founders=tuple(founders.items()),
         others=others,
         group=group,

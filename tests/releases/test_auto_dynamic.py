@@ -12,16 +12,16 @@ from tests.support import FAST, Record
 
 from wevent import Dynamic, Fixed, Mechanism, Publisher, Register, Release, Slot, auto
 from wevent.budgets.feasibility import violations
-from wevent.budgets.now import Now
-from wevent.budgets.paced import Attentive
+from wevent.budgets.paced import AdaptivePacing
 from wevent.budgets.schedules import Proposal, Serves
+from wevent.budgets.view import LedgerView
 from wevent.cohorts.requirement import Requirement
-from wevent.decisions.watch import WatchTrigger
+from wevent.decisions.change_detection import WatchTrigger
 from wevent.noise import SeededNoise
 from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
-from wevent.releases.keeping import restore, to_bytes
 from wevent.releases.release import Decision
+from wevent.releases.state import restore, to_bytes
 from wevent.study.watch import MovingWatch
 from wevent.units import UNBOUNDED, Units
 
@@ -30,17 +30,17 @@ every_word = pytest.mark.parametrize("word", ESTIMATORS)
 fast = pytest.mark.parametrize("fast", FAST)
 
 
-class FixedOnly(Attentive):
+class FixedOnly(AdaptivePacing):
     """Paced publishing that knows fixed requirements only."""
 
     dynamic: ClassVar[Serves] = None
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         self.due_now = self.due(now)
         nothing = np.zeros(now.rows, np.int64)
         return Proposal(nothing, now.fixed_paced(self.interval) if self.due_now else nothing)
 
-    def _offer(self, now: Now, interval: int, wait: int) -> Units:
+    def _offer(self, now: LedgerView, interval: int, wait: int) -> Units:
         return np.where(now.fixed_epsilon < UNBOUNDED, now.fixed_paced(interval), 0)
 
 
@@ -177,7 +177,7 @@ def test_the_first_dynamic_person_does_not_silence_auto(fast: bool) -> None:
     people: dict[Hashable, Requirement] = {k: Fixed(2, 6) for k in range(50)}
     publisher = auto(Register.from_rows(people), CELLS, noise=SeededNoise(3), fast=fast)
     schedule = publisher.mechanism.schedule
-    assert isinstance(schedule, Attentive)
+    assert isinstance(schedule, AdaptivePacing)
     for number in range(1, 10):
         publisher.step(Slot(number, {k: k % CELLS for k in range(50)}))
     seen = publisher.ledger.last_slot

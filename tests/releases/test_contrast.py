@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from wevent.budgets.codec import pack, unpack
-from wevent.decisions.evidence import Contrast, Evidence, Ways
-from wevent.releases.contrast import Correction, Lean, Mix, unlike
+from wevent.decisions.evidence import Contrast, Evidence, MeasurementOptions
+from wevent.releases.bias import BiasModel, Correction, Mix, unlike
 
 Floats = NDArray[np.float64]
 variance = st.floats(0.01, 1e6)
@@ -146,14 +146,14 @@ def test_state() -> None:
     assert pack(first.state()) == pack(second.state())
 
 
-def lean_of(size: float, moves: float = 0.0, chance: float = 0.0, **more: float) -> Lean:
+def lean_of(size: float, moves: float = 0.0, chance: float = 0.0, **more: float) -> BiasModel:
     settings = {"scale": 100.0, "leverage": 0.5, "gap": 1.0, "ahead": 1_000.0} | more
     models = (one(size), one(size), one(moves), one(chance), one(1.0))
-    return Lean(settings["scale"], settings["leverage"], *models, settings["gap"], settings["ahead"])
+    return BiasModel(settings["scale"], settings["leverage"], *models, settings["gap"], settings["ahead"])
 
 
-def ways(noise: float, contrast: float, offset: float = 0.4, leverage: float = 0.5) -> Ways:
-    return Ways(one(noise), one(contrast), one(offset), one(leverage))
+def ways(noise: float, contrast: float, offset: float = 0.4, leverage: float = 0.5) -> MeasurementOptions:
+    return MeasurementOptions(one(noise), one(contrast), one(offset), one(leverage))
 
 
 @given(variance, variance, st.floats(0, 0.9))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from wevent.budgets.codec import pack, unpack
-from wevent.decisions.evidence import Contrast, Evidence, Ways
-from wevent.releases.filters import Shown, StateSpace, Unfiltered, View
+from wevent.decisions.evidence import Contrast, Evidence, MeasurementOptions
+from wevent.releases.filters import Filter, Shown, StateSpace, Unfiltered
 
 VIEWS: list[Any] = [Unfiltered, StateSpace]
 
@@ -20,7 +20,7 @@ def evidence(random: np.random.Generator, contrast: bool = False) -> Evidence:
     return Evidence(random.integers(-5, 90, 3), np.full(3, 30.0), 0.3 if contrast else 0.0, measured)
 
 
-def shown(view: View, slots: range, seed: int, contrast: bool = False) -> list[Shown]:
+def shown(view: Filter, slots: range, seed: int, contrast: bool = False) -> list[Shown]:
     random = np.random.default_rng(seed)
     told = []
     for slot in slots:
@@ -43,7 +43,7 @@ def test_state(kind: Any, contrast: bool) -> None:
     assert np.array_equal(first.reference, second.reference)
     assert first.public is not None and second.public is not None
     assert np.array_equal(first.public.counts, second.public.counts)
-    way = Ways(*(np.full(1, x) for x in (9.0, 90.0, 0.4, 0.2)))
+    way = MeasurementOptions(*(np.full(1, x) for x in (9.0, 90.0, 0.4, 0.2)))
     assert first.public.doubt is not None and second.public.doubt is not None
     assert first.public.doubt.error(way) == second.public.doubt.error(way)
 
@@ -93,17 +93,17 @@ def test_the_outlook_is_least_near_the_cube_root(ratio: float) -> None:
         level += random.normal(0, np.sqrt(q))
         view.publish(slot, Evidence(np.array([level + random.normal()]), np.ones(1)), 10**6)
     intervals = np.arange(1.0, 400.0)
-    errors = view.outlook(intervals, q * ratio / intervals**2, 10**6)
+    errors = view.forecast_error(intervals, q * ratio / intervals**2, 10**6)
     assert errors is not None
     best = float(intervals[np.argmin(errors)])
     assert 0.5 < best / ratio ** (1 / 3) < 2
-    assert Unfiltered(1).outlook(intervals, intervals, 5) is None
+    assert Unfiltered(1).forecast_error(intervals, intervals, 5) is None
 
 
 def test_what_cannot_be_paid_is_never_best() -> None:
     """An interval whose noise is infinite has an infinite error, and spoils no other."""
     view = StateSpace(2)
     view.publish(1, Evidence(np.array([5, 6]), np.ones(2)), 20)
-    errors = view.outlook(np.array([1.0, 2.0, 3.0]), np.array([np.inf, 4.0, 1.0]), 20)
+    errors = view.forecast_error(np.array([1.0, 2.0, 3.0]), np.array([np.inf, 4.0, 1.0]), 20)
     assert errors is not None
     assert np.isinf(errors[0]) and np.isfinite(errors[1:]).all()

@@ -12,15 +12,15 @@ from wevent import RECIPES, Dynamic, Fixed, Publisher, Register, Slot, dpba, pbd
 from wevent.budgets.ledger import Ledger
 from wevent.errors import CorruptState, InvalidInput
 from wevent.noise import SeededNoise
-from wevent.releases.keeping import forfeit, replay, restore, to_bytes
 from wevent.releases.release import Decision
+from wevent.releases.state import forfeit, replay, restore, to_bytes
 
 LEVELS = [Fixed(1, 4), Fixed(2, 3), Fixed(0.5, 6)]
 
 
 def made(name: str, fast: bool, register: Register | None = None) -> Publisher:
     people = register or Register.from_rows({k: LEVELS[k % 3] for k in range(6)})
-    return RECIPES[name](people, 3, noise=SeededNoise(5), horizon=8, fast=fast)
+    return RECIPES[name](people, 3, noise=SeededNoise(5), history_slots=8, fast=fast)
 
 
 def change(publisher: Publisher, tape: Tape, name: str) -> None:
@@ -60,8 +60,8 @@ def test_kept_and_replayed_publishers_agree(data: bytes, name: str, fast: bool) 
             assert first.trace is not None
             second.members.begin_slot()
             offer = second.ledger.offer(second.mechanism.schedule)
-            assert offer.part_1.tolist() == first.trace.part_1.tolist()
-            assert offer.part_2.tolist() == first.trace.offer.tolist()
+            assert offer.change_budget.tolist() == first.trace.change_budget.tolist()
+            assert offer.publish_budget.tolist() == first.trace.offer.tolist()
             replay(second, offer, release)
         kept = to_bytes(first)
         twin = made(name, fast, Register())
@@ -120,6 +120,6 @@ def test_nobody_there() -> None:
     """A slot that is passed over spends nothing and is lost."""
     publisher = pbd(Register.from_rows({"ann": Fixed(1, 4)}), 2)
     publisher.leave("ann")
-    assert publisher.pass_over(1).decision is Decision.LOST
+    assert publisher.skip_without_people(1).decision is Decision.LOST
     publisher.join("ann", Fixed(1, 4))
     assert publisher.step(Slot(2)).slot == 2

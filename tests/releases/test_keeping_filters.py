@@ -10,22 +10,22 @@ import pytest
 
 from wevent import Mechanism, Publisher, Register, Slot, auto
 from wevent.budgets.codec import pack, unpack
-from wevent.budgets.paced import Watched
+from wevent.budgets.paced import PacedWithChangeDetection
+from wevent.decisions.change_detection import WatchTrigger
 from wevent.decisions.estimators import Unbiased
-from wevent.decisions.watch import WatchTrigger
 from wevent.errors import CorruptState, StoreVersion
 from wevent.noise import SeededNoise
 from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
 from wevent.releases.journal import MemoryJournal
-from wevent.releases.keeping import learned, planned, restore, take_learned, to_bytes
 from wevent.releases.release import Release
+from wevent.releases.state import learned, planned, restore, take_learned, to_bytes
 
 REGISTER = Register.from_arrays(np.repeat([0.5, 1.0, 2.0], 20), np.tile([3, 5, 9], 20))
 
 
 def watched(register: Register, cells: int, **settings: Any) -> Publisher:
-    pace = Watched()
+    pace = PacedWithChangeDetection()
     return Publisher(
         register, cells, Mechanism("watched", pace, WatchTrigger(pace), Unbiased(), StateSpace), **settings
     )
@@ -75,10 +75,10 @@ def test_nothing_is_learned_from_what_was_not_kept(name: str) -> None:
     publisher = BUILDS[name](REGISTER, 4, journal=Durable(), fast=False)
     for slot in range(1, 25):
         publisher.step(Slot(slot, np.zeros(60, np.int64)))
-    before = publisher.more_state()
+    before = publisher.state()
     with pytest.raises(OSError):
         publisher.step(Slot(25, np.ones(60, np.int64)))
-    after = publisher.more_state()
+    after = publisher.state()
     for part in ("view", "trigger"):
         assert pack({"is": after[part]}) == pack({"is": before[part]})
 
@@ -92,7 +92,7 @@ def test_learned_parts(name: str) -> None:
         release = first.step(Slot(slot, np.zeros(60, np.int64)))
         parts |= planned(first) | learned(first, release.decision)
     take_learned(second, parts)
-    assert pack(second.more_state()) == pack(first.more_state())
+    assert pack(second.state()) == pack(first.state())
     for damaged, error in ((b"x", CorruptState), (pack({}), StoreVersion)):
         with pytest.raises(error):
             take_learned(second, {"view": damaged})

@@ -49,9 +49,9 @@ def settled(one: One, k: int, noise: float) -> float:
     return error / k
 
 
-def outlook(one: One, k: int, noise: float, scale: float = 1.0) -> float:
+def forecast_error(one: One, k: int, noise: float, scale: float = 1.0) -> float:
     """The closed form of that, per scale."""
-    found = one.models().outlook(np.array([float(k)]), np.array([noise * scale]), np.full((1, 1), scale))
+    found = one.models().forecast_error(np.array([float(k)]), np.array([noise * scale]), np.full((1, 1), scale))
     return float(found.item()) / scale
 
 
@@ -87,7 +87,7 @@ own = st.one_of(st.just(0.0), rates)
 def test_the_outlook_of_a_level_is_exact(walk: float, white: float, noise: float, k: int, scale: float) -> None:
     """For a level that walks, the closed form is what the filter comes to, whatever the scale."""
     one = One(walk=walk, white=white)
-    assert outlook(one, k, noise, scale) == pytest.approx(settled(one, k, noise), rel=1e-7)
+    assert forecast_error(one, k, noise, scale) == pytest.approx(settled(one, k, noise), rel=1e-7)
 
 
 @given(rates, st.floats(0.1, 0.98), own, st.floats(0.01, 1e3), st.integers(1, 60))
@@ -97,7 +97,7 @@ def test_the_outlook_of_a_swing_is_exact_around_a_level_that_is_known(
 ) -> None:
     """Where the level hardly walks, all that matters is the swing."""
     one = One(walk=1e-13, white=white, swing=swing, memory=memory)
-    assert outlook(one, k, noise) == pytest.approx(settled(one, k, noise), rel=1e-3)
+    assert forecast_error(one, k, noise) == pytest.approx(settled(one, k, noise), rel=1e-3)
 
 
 @given(st.sampled_from(SWINGS), st.sampled_from(MEMORIES), own, st.floats(0.1, 1e5), st.integers(1, 60))
@@ -107,7 +107,7 @@ def test_the_outlook_of_a_swing_and_a_level_is_never_too_good(
 ) -> None:
     """That errors of level and swing cancel in part is neglected: between 1 and 1.5 times the error."""
     one = One(walk=1e-3, white=white, swing=swing, memory=float(np.exp(-1 / slots)))
-    assert 0.999 < outlook(one, k, noise) / settled(one, k, noise) < 1.5
+    assert 0.999 < forecast_error(one, k, noise) / settled(one, k, noise) < 1.5
 
 
 @given(st.floats(-6, 6), st.integers(1, 60), st.floats(0, 0.9))
@@ -119,7 +119,7 @@ def test_the_outlook_of_a_slope(log_index: float, k: int, white: float) -> None:
     """
     index = 10.0**log_index
     one = One(white=white, slope=index / k**3)
-    ratio = outlook(one, k, 1 - white) / settled(one, k, 1 - white)
+    ratio = forecast_error(one, k, 1 - white) / settled(one, k, 1 - white)
     assert (0.95 if index <= 10 else 0.36) < ratio < 1.001
 
 

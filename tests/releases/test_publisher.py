@@ -47,7 +47,7 @@ class Diary(OpenJournal):
         return super().settle(release)
 
 
-class Watched(Recorded):
+class PacedWithChangeDetection(Recorded):
     """Noise that writes into a diary, and notes whether the ledger was charged when it drew."""
 
     def __init__(self, diary: Diary) -> None:
@@ -67,7 +67,7 @@ class Watched(Recorded):
 def test_charge_rekey_draw_settle() -> None:
     """SPEC §7, §8: the charge is kept before anything is drawn, the noise is re-keyed in every slot."""
     diary = Diary()
-    noise = Watched(diary)
+    noise = PacedWithChangeDetection(diary)
     one = publisher(noise=noise, journal=diary, publish={1})
     assert one.journal is diary
     noise.owner = one
@@ -196,11 +196,11 @@ def test_changes_take_effect_in_the_next_slot(fast: bool) -> None:
     one.step(Slot(1))
     one.change("user-0", Fixed("0.4", 1))
     assert one.trace is not None
-    assert one.trace.part_1.tolist() == [250_000_000]
+    assert one.trace.change_budget.tolist() == [250_000_000]
     one.step(Slot(2))
     row = one.members.rows()[0]
     assert one.trace is not None
-    assert one.trace.part_1[row] == 200_000_000
+    assert one.trace.change_budget[row] == 200_000_000
 
 
 @fast
@@ -213,7 +213,7 @@ def test_declarations_for_everybody(fast: bool) -> None:
     one.declare([Dynamic(("0.1", 1)), Dynamic(("0.2", 1))], np.array([1, -1, 0]))
     one.step(Slot(2))
     assert one.trace is not None
-    assert one.trace.part_1[one.members.rows()].tolist() == [100_000_000, 250_000_000, 50_000_000]
+    assert one.trace.change_budget[one.members.rows()].tolist() == [100_000_000, 250_000_000, 50_000_000]
 
 
 @fast
@@ -258,7 +258,7 @@ def test_a_wrong_schedule_is_cut_to_room() -> None:
     class Greedy(Distribution):
         def propose(self, now):  # type: ignore[no-untyped-def]
             proposal = super().propose(now)
-            return type(proposal)(proposal.part_1 + 2**61, proposal.part_2 + 2**61)
+            return type(proposal)(proposal.change_budget + 2**61, proposal.publish_budget + 2**61)
 
     mechanism = Mechanism("greedy", Greedy(), Forced(range(100)))
     one = Publisher(Register.from_rows(PEOPLE), 3, mechanism, noise=Recorded(1), fast=False)

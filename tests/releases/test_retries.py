@@ -11,7 +11,7 @@ from wevent import RECIPES, Dynamic, Fixed, Publisher, Register, Slot
 from wevent.budgets.ledger import Offer
 from wevent.cohorts.requirement import Requirement
 from wevent.noise import SeededNoise
-from wevent.releases.keeping import restore, to_bytes
+from wevent.releases.state import restore, to_bytes
 
 REQUIREMENTS: list[Requirement] = [Fixed(1, 2), Fixed(2, 3), Fixed(3, 4), Dynamic((1, 3), (2, 2))]
 
@@ -74,5 +74,7 @@ def test_a_failed_charge_leaves_no_trace(name: str, grouped: bool, fast: bool) -
             assert rough.members.rows().tolist() == smooth.members.rows().tolist()
             assert rough.members.register.users == smooth.members.register.users
             offers = [journal.charges[-1] for journal in journals]
-            assert (offers[0].part_1 == offers[1].part_1).all() and (offers[0].part_2 == offers[1].part_2).all()
+            assert (offers[0].change_budget == offers[1].change_budget).all() and (
+                offers[0].publish_budget == offers[1].publish_budget
+            ).all()
         assert to_bytes(rough) == to_bytes(smooth)

@@ -11,13 +11,13 @@ import pytest
 
 from wevent import RECIPES, Fixed, Mechanism, Publisher, Register, Slot
 from wevent.budgets.ledger import Ledger
-from wevent.budgets.paced import Attentive
+from wevent.budgets.paced import AdaptivePacing
+from wevent.decisions.change_detection import WatchTrigger
 from wevent.decisions.estimators import Unbiased
-from wevent.decisions.watch import WatchTrigger
 from wevent.errors import CopyRefused
 from wevent.noise import SeededNoise
 from wevent.releases.filters import StateSpace
-from wevent.releases.keeping import restore, to_bytes
+from wevent.releases.state import restore, to_bytes
 
 PEOPLE = {k: Fixed(1, 4) for k in range(20)}
 COPIES: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, pickle.dumps, lambda one: pickle.dumps([one])]
@@ -27,7 +27,7 @@ def test_publishers_of_one_mechanism_share_nothing() -> None:
     """A publisher beside another of the same mechanism releases what it would alone; the pattern stays as it was."""
 
     def mechanism() -> Mechanism:
-        pace = Attentive()
+        pace = AdaptivePacing()
         return Mechanism("shared", pace, WatchTrigger(pace), Unbiased(), StateSpace)
 
     def publisher(given: Mechanism) -> Publisher:
@@ -44,7 +44,7 @@ def test_publishers_of_one_mechanism_share_nothing() -> None:
     for slot in range(1, 31):
         one, other = (each.step(Slot(slot)) for each in (second, alone))
         assert one.decision == other.decision and (one.counts == other.counts).all()
-    assert shared.schedule.state() == Attentive().state()  # type: ignore[attr-defined]
+    assert shared.schedule.state() == AdaptivePacing().state()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("copied", COPIES)

@@ -29,9 +29,9 @@ def record(slot: int, spent: int, decision: str = "published", **more: Any) -> S
     """A slot of one row that spent something."""
     source = slot if decision == "published" else 0
     facts = {"charged": 1, "released": 2, "forfeited": False, "threshold": 1.0, "source": source, **more}
-    part_1 = np.array([spent if decision != "published" else 0], np.int64)
-    part_2 = np.array([spent if decision == "published" else 0], np.int64)
-    return SlotRecord(slot, decision=decision, part_1=part_1, part_2=part_2, **facts)
+    change_budget = np.array([spent if decision != "published" else 0], np.int64)
+    publish_budget = np.array([spent if decision == "published" else 0], np.int64)
+    return SlotRecord(slot, decision=decision, change_budget=change_budget, publish_budget=publish_budget, **facts)
 
 
 def past(spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | None = None, carry: int = 1) -> History:
@@ -106,7 +106,7 @@ def test_given_up_slots() -> None:
 
 @pytest.fixture
 def town(tmp_path: Path) -> Town:
-    made = Town(tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "dpbd", "horizon": 8}))
+    made = Town(tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "dpbd", "history_slots": 8}))
     made.people(9)
     for slot in range(1, 8):
         if slot == 3:
@@ -144,7 +144,7 @@ def test_a_real_store(town: Town) -> None:
 @pytest.mark.parametrize("estimator", ["unbiased", "pooled"])
 def test_a_filtered_store(tmp_path: Path, estimator: str) -> None:
     """What is promised is proven for `auto` too; the page says how counts come about and what must be true for them."""
-    chosen = config(privacy={"mechanism": "auto", "estimator": estimator, "horizon": 8})
+    chosen = config(privacy={"mechanism": "auto", "estimator": estimator, "history_slots": 8})
     town = Town(tmp_path / "town.db", tmp_path / "w.json", chosen)
     town.people(9)
     for slot in range(1, 12):
@@ -161,14 +161,14 @@ def test_a_filtered_store(tmp_path: Path, estimator: str) -> None:
     assert ("says nothing about where they are" in page) == (estimator == "pooled")
     with town.database.write() as connection:
         connection.execute(shown.delete().where(shown.c.slot == 6))
-        kept = connection.execute(sa.select(slots.c.part_1).where(slots.c.slot == 2)).scalar_one()
+        kept = connection.execute(sa.select(slots.c.change_budget).where(slots.c.slot == 2)).scalar_one()
         larger = squeeze(whole(kept) + 100 * ONE)
-        update(connection, slots, slots.c.slot == 2, part_1=larger)
+        update(connection, slots, slots.c.slot == 2, change_budget=larger)
     broken = {(violation.slot, violation.people > 0) for violation in look(town).violations}
     assert {(6, False), (2, True)} <= broken
 
 
-@pytest.mark.parametrize("part", ["part_1", "part_2"])
+@pytest.mark.parametrize("part", ["change_budget", "publish_budget"])
 def test_a_forged_charge(town: Town, part: str) -> None:
     """One charge that is larger than it was is found, in its slot, with the class of people."""
     with town.database.write() as connection:

@@ -45,7 +45,7 @@ def test_one_person_keeps_everybody_silent(tmp_path: Path) -> None:
     """With one tiny requirement nothing more is published, and the words say for how long and how many people it is."""
     limits = {"limits": {"least_share": 1e-9, "share_ratio": 1e9}}
     town = Town(
-        tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "auto", "horizon": 8, **limits})
+        tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "auto", "history_slots": 8, **limits})
     )
     town.ask({**{f"p{k}": Fixed(1, 4) for k in range(40)}, "tiny": Fixed("0.00001", 400)})
     with town.session() as session:
@@ -73,7 +73,7 @@ def test_nobody_is_short_where_all_is_well(tmp_path: Path) -> None:
 
 def test_what_is_left_counts_everything_alive(tmp_path: Path) -> None:
     """Left for the next slot is the least of all live promises, old ones and both sides of dynamic ones included."""
-    chosen = config(privacy={"mechanism": "uniform", "horizon": 8})
+    chosen = config(privacy={"mechanism": "uniform", "history_slots": 8})
     town = Town(tmp_path / "town.db", tmp_path / "w.json", chosen)
     town.ask({"ann": Fixed(4, 4)})
     with town.session() as session:
@@ -82,7 +82,7 @@ def test_what_is_left_counts_everything_alive(tmp_path: Path) -> None:
                 town.ask({"ann": Fixed(50, 1)})
             session.release(random_rows(session, slot))
     assert standing(read_history(town.database)).typical == 10**9  # (4, 4) lives on, and 3 of it are spent
-    both = Town(tmp_path / "b.db", tmp_path / "b.json", config(privacy={"mechanism": "dpbd", "horizon": 8}))
+    both = Town(tmp_path / "b.db", tmp_path / "b.json", config(privacy={"mechanism": "dpbd", "history_slots": 8}))
     both.ask({"ann": Dynamic((4, 4), (3, 3))})
     with both.session() as session:
         session.release(random_rows(session, 1))
@@ -110,7 +110,10 @@ def two(tmp_path: Path) -> Path:
 def _shared(name: str, width: str = "1 min") -> Config:
     slots = {"width": width}
     return config(
-        stream={"name": name}, slots=slots, people={"shared": True}, privacy={"mechanism": "uniform", "horizon": 8}
+        stream={"name": name},
+        slots=slots,
+        people={"shared": True},
+        privacy={"mechanism": "uniform", "history_slots": 8},
     )
 
 
@@ -152,7 +155,7 @@ def test_status_names_lost_events(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Events of a slot that was charged and never released are named as lost."""
-    town = Town(tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "uniform", "horizon": 8}))
+    town = Town(tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "uniform", "history_slots": 8}))
     town.ask({"ann": LEVELS[0]})
     with town.session() as session:
         session.intake.accept(sorted_events(session, [("ann", 1, "north")]))
@@ -207,7 +210,7 @@ def test_status_after_a_restore(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Status names the next slot and when it is over, and until when everybody is held back after a restore."""
-    town = Town(tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "uniform", "horizon": 8}))
+    town = Town(tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "uniform", "history_slots": 8}))
     town.ask({"ann": Fixed(1, 4)})
     with town.session() as session:
         session.release(random_rows(session, 1))

@@ -82,7 +82,11 @@ class Store:
 
     def _write_slot(self, connection: Any, slot: int, spent: Sequence[float] | None) -> None:
         charge = np.array([] if spent is None else [round(part * ONE) for part in spent], np.int64)
-        charges = {"part_1": squeeze(np.zeros_like(charge)), "part_2": squeeze(charge), "nullified": False}
+        charges = {
+            "change_budget": squeeze(np.zeros_like(charge)),
+            "publish_budget": squeeze(charge),
+            "nullified": False,
+        }
         hold = self.hold if spent is None else 0
         times = {"charged": START + slot * WIDTH, "forfeited": spent is None, "hold": hold}
         connection.execute(slots.insert().values(stream=1, slot=slot, **charges, **times))

@@ -31,15 +31,15 @@ def presence(
     reach: int = 3,
 ) -> Scene:
     """The target is in no slot, or in all but those of `absent`; `counts` others are there in each slot."""
-    crowd = max(1, *counts)
+    individual = max(1, *counts)
 
     def rows(target: int) -> list[list[int]]:
         return [
-            [-1 if slot in absent else target] + [0] * count + [-1] * (crowd - count)
+            [-1 if slot in absent else target] + [0] * count + [-1] * (individual - count)
             for slot, count in enumerate(counts, start=1)
         ]
 
-    people = [asks(recipe, epsilon, window)] + [asks(recipe, others, window)] * crowd
+    people = [asks(recipe, epsilon, window)] + [asks(recipe, others, window)] * individual
     return Scene(recipe, people, (rows(-1), rows(0)), between=between or {}, reach=reach)
 
 

@@ -17,7 +17,7 @@ from wevent.decisions.sampling import keep_people, sample
 from wevent.decisions.selection import choose_threshold
 from wevent.noise import Noise
 from wevent.releases.empirical import EmpiricalLoss, compare
-from wevent.releases.keeping import restore, to_bytes
+from wevent.releases.state import restore, to_bytes
 from wevent.units import as_fraction
 
 CONFIDENCE = 1 - 1e-4
@@ -143,12 +143,12 @@ def run_at_once(scene: Scene, stream: int, runs: int, noise: Noise) -> Transcrip
 def _decide(publisher: Publisher, tally: PersonTally, offer: Offer, last: Ints, noise: Noise) -> Bools:
     """SPEC §4 and §5 for many runs: which of them publish (axes: run)."""
     sizes, s, trigger = publisher.ledger.all_sizes, publisher.privacy.sensitivity, publisher.mechanism.trigger
-    fresh = choose_threshold(offer.part_2, sizes, s)
+    fresh = choose_threshold(offer.publish_budget, sizes, s)
     if offer.nullified or fresh.threshold == 0:
         return np.zeros(len(last), bool)
     if not isinstance(trigger, ChangeTrigger):
         return np.ones(len(last), bool)
-    change = choose_threshold(offer.part_1, sizes, s)
+    change = choose_threshold(offer.change_budget, sizes, s)
     if change.threshold == 0:
         return np.zeros(len(last), bool)
     kept = keep_people(_repeat(tally, len(last)), change, sizes, noise).reshape(last.shape)
@@ -160,7 +160,7 @@ def _decide(publisher: Publisher, tally: PersonTally, offer: Offer, last: Ints, 
 def _publish(publisher: Publisher, tally: PersonTally, offer: Offer, runs: int, noise: Noise) -> Ints:
     """Fresh counts of so many runs (axes: run, cell)."""
     sizes, s = publisher.ledger.all_sizes, publisher.privacy.sensitivity
-    selection = choose_threshold(offer.part_2, sizes, s)
+    selection = choose_threshold(offer.publish_budget, sizes, s)
     return sample(_repeat(tally, runs), selection, sizes, s, noise).reshape(runs, -1)
 
 

@@ -27,7 +27,7 @@ from wevent.units import NANO
 
 
 @dataclass(frozen=True)
-class Crowd:
+class IndividualRows:
     """People of several budgets in one cell; row k has `people[k]` of them with budget `budgets[k]`."""
 
     people: tuple[int, ...]
@@ -55,16 +55,16 @@ class Crowd:
 
 
 FEW = [
-    Crowd((1,), (0.5,), 1.0),
-    Crowd((3, 2, 1, 1), (0.2, 0.7, 1.0, 2.0), 1.0),
-    Crowd((2, 1, 3), (0.0, 1e-2, 0.4), 0.4),
-    Crowd((2, 2, 2), (0.6, 0.6, 1.1), 1.1),
-    Crowd((4, 0, 1), (1.9, 0.1, 3.0), 2.0),
+    IndividualRows((1,), (0.5,), 1.0),
+    IndividualRows((3, 2, 1, 1), (0.2, 0.7, 1.0, 2.0), 1.0),
+    IndividualRows((2, 1, 3), (0.0, 1e-2, 0.4), 0.4),
+    IndividualRows((2, 2, 2), (0.6, 0.6, 1.1), 1.1),
+    IndividualRows((4, 0, 1), (1.9, 0.1, 3.0), 2.0),
 ]
 MANY = [
-    Crowd((30, 9), (0.3, 0.8), 0.8),
-    Crowd((20, 15, 10, 3), (0.2, 0.7, 0.9, 1.0), 1.0),
-    Crowd((25, 5, 5), (0.0, 0.5, 3.0), 2.5),
+    IndividualRows((30, 9), (0.3, 0.8), 0.8),
+    IndividualRows((20, 15, 10, 3), (0.2, 0.7, 0.9, 1.0), 1.0),
+    IndividualRows((25, 5, 5), (0.0, 0.5, 3.0), 2.5),
 ]
 CELLS = 20_000
 
@@ -79,70 +79,70 @@ class Spy(SeededNoise):
         return super().bernoulli(probabilities)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("crowd", FEW, ids=str)
-def test_kept_one_by_one(crowd: Crowd) -> None:
+@pytest.mark.parametrize("individual", FEW, ids=str)
+def test_kept_one_by_one(individual: IndividualRows) -> None:
     """A coin per person keeps what independent coins keep: mean, variance and distribution."""
-    tally, sizes = crowd.one_by_one(CELLS)
+    tally, sizes = individual.one_by_one(CELLS)
     noise = Spy(11)
-    kept = keep_people(tally, crowd.selection, sizes, noise)
+    kept = keep_people(tally, individual.selection, sizes, noise)
     assert noise.singly
-    assert_moments(kept, crowd.law)
-    assert_drawn_from(kept, crowd.law)
+    assert_moments(kept, individual.law)
+    assert_drawn_from(kept, individual.law)
 
 
-@pytest.mark.parametrize("crowd", FEW, ids=str)
-def test_kept_from_counts(crowd: Crowd) -> None:
+@pytest.mark.parametrize("individual", FEW, ids=str)
+def test_kept_from_counts(individual: IndividualRows) -> None:
     """Counts per row, where nobody can be told apart, give the same distribution."""
-    tally, sizes = crowd.per_row(CELLS)
+    tally, sizes = individual.per_row(CELLS)
     noise = Spy(12)
-    kept = keep_people(tally, crowd.selection, sizes, noise)
+    kept = keep_people(tally, individual.selection, sizes, noise)
     assert not noise.singly
-    assert_moments(kept, crowd.law)
-    assert_drawn_from(kept, crowd.law)
+    assert_moments(kept, individual.law)
+    assert_drawn_from(kept, individual.law)
 
 
-@pytest.mark.parametrize("crowd", MANY, ids=str)
-def test_kept_by_budget_and_cell(crowd: Crowd) -> None:
+@pytest.mark.parametrize("individual", MANY, ids=str)
+def test_kept_by_budget_and_cell(individual: IndividualRows) -> None:
     """One binomial draw per budget and cell keeps what independent coins keep."""
-    tally, sizes = crowd.one_by_one(CELLS)
+    tally, sizes = individual.one_by_one(CELLS)
     noise = Spy(13)
-    kept = keep_people(tally, crowd.selection, sizes, noise)
+    kept = keep_people(tally, individual.selection, sizes, noise)
     assert not noise.singly
-    assert_moments(kept, crowd.law)
-    assert_drawn_from(kept, crowd.law)
+    assert_moments(kept, individual.law)
+    assert_drawn_from(kept, individual.law)
 
 
-@pytest.mark.parametrize("crowd", [*FEW[:2], MANY[0]], ids=str)
-def test_neighbouring_cells_are_independent(crowd: Crowd) -> None:
+@pytest.mark.parametrize("individual", [*FEW[:2], MANY[0]], ids=str)
+def test_neighbouring_cells_are_independent(individual: IndividualRows) -> None:
     """The covariance of neighbouring cells is 0, for both ways of keeping people."""
-    tally, sizes = crowd.one_by_one(CELLS)
-    kept = keep_people(tally, crowd.selection, sizes, SeededNoise(14)) - crowd.law.mean
+    tally, sizes = individual.one_by_one(CELLS)
+    kept = keep_people(tally, individual.selection, sizes, SeededNoise(14)) - individual.law.mean
     products = kept[0::2] * kept[1::2]
-    assert abs(products.mean()) / (crowd.law.moment(2) / math.sqrt(products.size)) < LARGEST_Z
+    assert abs(products.mean()) / (individual.law.moment(2) / math.sqrt(products.size)) < LARGEST_Z
 
 
 def test_two_cells_per_person() -> None:
     """With two cells per person every cell has its own coin: the distribution per cell is the same."""
-    crowd = Crowd((3, 2), (0.4, 1.0), 1.0)
+    individual = IndividualRows((3, 2), (0.4, 1.0), 1.0)
     pairs = 10_000
-    rows = np.tile(np.repeat([0, 1], crowd.people), pairs)
+    rows = np.tile(np.repeat([0, 1], individual.people), pairs)
     first = np.repeat(2 * np.arange(pairs), 5)
     cells = np.stack([first, first + 1], axis=1)
     tally = PersonTally(rows, cells, {}, np.full(2 * pairs, 5))
-    kept = keep_people(tally, crowd.selection, np.array(crowd.people) * pairs, SeededNoise(15))
-    assert_drawn_from(kept, crowd.law)
-    products = (kept[0::2] - crowd.law.mean) * (kept[1::2] - crowd.law.mean)
-    assert abs(products.mean()) / (crowd.law.moment(2) / math.sqrt(pairs)) < LARGEST_Z
+    kept = keep_people(tally, individual.selection, np.array(individual.people) * pairs, SeededNoise(15))
+    assert_drawn_from(kept, individual.law)
+    products = (kept[0::2] - individual.law.mean) * (kept[1::2] - individual.law.mean)
+    assert abs(products.mean()) / (individual.law.moment(2) / math.sqrt(pairs)) < LARGEST_Z
 
 
 def test_declared_group_beside_people() -> None:
     """A declared group of people without names is sampled like everybody else of its budget."""
-    crowd = Crowd((2, 1, 3), (0.5, 1.5, 0.9), 1.5)
+    individual = IndividualRows((2, 1, 3), (0.5, 1.5, 0.9), 1.5)
     cells = 5_000
-    tally, sizes = Crowd(crowd.people[:2], crowd.budgets[:2], 1.5).one_by_one(cells)
+    tally, sizes = IndividualRows(individual.people[:2], individual.budgets[:2], 1.5).one_by_one(cells)
     with_group = PersonTally(tally._rows, tally._cells, {2: np.full(cells, 3)}, tally.total())
-    kept = keep_people(with_group, crowd.selection, np.append(sizes, 3 * cells), SeededNoise(16))
-    assert_drawn_from(kept, crowd.law)
+    kept = keep_people(with_group, individual.selection, np.append(sizes, 3 * cells), SeededNoise(16))
+    assert_drawn_from(kept, individual.law)
 
 
 @pytest.mark.parametrize("by_row", quick_and_slow([False], [True]))
@@ -153,7 +153,7 @@ def test_small_domain_call_by_call(by_row: bool) -> None:
     sizes = counts.sum(axis=1) + 1  # one of each row stays away
     rows, where = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))
     tally: Tally = RowTally(counts) if by_row else PersonTally(rows, where, {}, counts.sum(axis=0))
-    selection = Crowd((1, 1, 1), budgets, threshold).selection
+    selection = IndividualRows((1, 1, 1), budgets, threshold).selection
     noise = SeededNoise(17)
     kept = np.array([keep_people(tally, selection, sizes, noise) for _ in range(6_000)])
     laws = [kept_law(column.tolist(), budgets, threshold) for column in counts.T]
@@ -164,24 +164,24 @@ def test_small_domain_call_by_call(by_row: bool) -> None:
 
 
 @pytest.mark.parametrize("sensitivity", [1, 2, 6])
-@pytest.mark.parametrize("crowd", [FEW[1], FEW[3], MANY[1]], ids=str)
-def test_published_counts(crowd: Crowd, sensitivity: int) -> None:
+@pytest.mark.parametrize("individual", [FEW[1], FEW[3], MANY[1]], ids=str)
+def test_published_counts(individual: IndividualRows, sensitivity: int) -> None:
     """A publication is the kept people plus discrete Laplace noise of scale s/θ."""
-    tally, sizes = crowd.one_by_one(CELLS)
-    counts = sample(tally, crowd.selection, sizes, sensitivity, SeededNoise(18))
-    law = crowd.law + laplace_law(sensitivity / crowd.threshold)
+    tally, sizes = individual.one_by_one(CELLS)
+    counts = sample(tally, individual.selection, sizes, sensitivity, SeededNoise(18))
+    law = individual.law + laplace_law(sensitivity / individual.threshold)
     assert_moments(counts, law)
     assert_drawn_from(counts, law)
 
 
 def test_wrong_chances_are_seen() -> None:
     """These tests reject keeping probabilities that are 5 % off and a noise scale that is 8 % off."""
-    crowd = FEW[1]
-    tally, sizes = crowd.one_by_one(CELLS)
-    kept = keep_people(tally, crowd.selection, sizes, SeededNoise(19))
-    off = kept_law(crowd.people, (0.21, 0.73, 1.0, 2.0), 1.0)
+    individual = FEW[1]
+    tally, sizes = individual.one_by_one(CELLS)
+    kept = keep_people(tally, individual.selection, sizes, SeededNoise(19))
+    off = kept_law(individual.people, (0.21, 0.73, 1.0, 2.0), 1.0)
     with pytest.raises(AssertionError):
         assert_moments(kept, off)
-    counts = sample(tally, crowd.selection, sizes, 2, SeededNoise(19))
+    counts = sample(tally, individual.selection, sizes, 2, SeededNoise(19))
     with pytest.raises(AssertionError):
-        assert_moments(counts, crowd.law + laplace_law(2 / 1.08))
+        assert_moments(counts, individual.law + laplace_law(2 / 1.08))

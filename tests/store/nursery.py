@@ -29,7 +29,7 @@ ASKED: dict[str, Requirement | None] = {f"person-{k}": Fixed(60 + k % 3, 4) for 
 
 def settings(mechanism: str) -> Config:
     """The configuration of the stream that is killed."""
-    return config(privacy={"mechanism": mechanism, "horizon": 8})
+    return config(privacy={"mechanism": mechanism, "history_slots": 8})
 
 
 def work(town: Town, told: Path, number: int, ready: int) -> None:

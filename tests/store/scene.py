@@ -14,8 +14,8 @@ from wevent.config.model import Config
 from wevent.config.read import to_config
 from wevent.events.formats import Raw
 from wevent.events.gathering import SlotRows, gather
-from wevent.events.sorting import Door, Sorted, Sorter
 from wevent.events.timeline import show_instant
+from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 from wevent.releases.release import Release
 from wevent.store.changes import store_changes
 from wevent.store.database import Database, open_database
@@ -37,7 +37,7 @@ def settings(**parts: dict[str, Any]) -> dict[str, Any]:
         "stream": {"name": "town"},
         "slots": {"width": "1 min", "first": show_instant(START), "closing": "operator"},
         "cells": {"names": list(CELLS)},
-        "privacy": {"mechanism": "pbd", "horizon": 8},
+        "privacy": {"mechanism": "pbd", "history_slots": 8},
     }
     for name, part in parts.items():
         tree[name] = {**tree.get(name, {}), **part}
@@ -108,12 +108,13 @@ def spy(target: Any, name: str, note: Callable[[Any], None]) -> None:
     setattr(target, name, call)
 
 
-def sorted_events(session: Session, told: Iterable[tuple[str, int, str]]) -> Sorted:
+def sorted_events(session: Session, told: Iterable[tuple[str, int, str]]) -> AcceptedEvents:
     """Events given as user, microseconds since the first slot began, and place, sorted for a session."""
     chosen = session.config
-    sorter = Sorter(session.timeline, session.cells, session.people, chosen.people.group is not None)
-    return sorter.sort_raw(
-        (Raw(user, START + since, (place,)) for user, since, place in told), Door(session.next_slot, clock())
+    validator = EventValidator(session.timeline, session.cells, session.people, chosen.people.group is not None)
+    return validator.sort_raw(
+        (Raw(user, START + since, (place,)) for user, since, place in told),
+        AcceptanceWindow(session.next_slot, clock()),
     )
 
 

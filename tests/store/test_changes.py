@@ -23,7 +23,7 @@ from wevent.store.changes import store_changes
 from wevent.store.database import Database
 from wevent.store.demand import read_demand
 from wevent.store.planning import HowStored, RequirementChange
-from wevent.store.requirements import IMPORT, Kept, read_pasts, read_wishes, standing
+from wevent.store.requirements import IMPORT, Kept, read_changes, read_pasts, standing
 from wevent.store.session import Session
 from wevent.store.streams import open_stream
 
@@ -37,7 +37,7 @@ def make(folder: Path, name: str = "town", **parts: Any) -> Town:
 
 def kept(town: Town, stream: int = 1) -> list[Kept]:
     with town.database.read() as connection:
-        return list(read_wishes(connection, stream))
+        return list(read_changes(connection, stream))
 
 
 def in_force(session: Session, user: str) -> tuple[int, int]:
@@ -207,7 +207,7 @@ def test_slot_1_refuses_one_person_instead_of_everybody(tmp_path: Path) -> None:
     town.people(3)
     town.ask({"odd": LENIENT})
     number = kept(town)[-1].number
-    town.config = config(privacy={"mechanism": "pbd", "horizon": 8, "limits": {"epsilon": 10}})
+    town.config = config(privacy={"mechanism": "pbd", "history_slots": 8, "limits": {"epsilon": 10}})
     with town.database.write() as connection:  # as if the limits had been set after the requirement was stored
         connection.exec_driver_sql("DELETE FROM demand")
         import json
@@ -245,7 +245,7 @@ def test_a_huge_window_leaves_the_stream_healthy(tmp_path: Path) -> None:
 
 def test_people_who_change_need_rows_of_their_own(tmp_path: Path) -> None:
     """Each person who is dynamic or changes counts as a row; asking again before the stream begins does not."""
-    town = make(tmp_path, privacy={"mechanism": "dpbd", "horizon": 8, "limits": {"history_cells": 60}})
+    town = make(tmp_path, privacy={"mechanism": "dpbd", "history_slots": 8, "limits": {"history_cells": 60}})
     town.ask({f"person-{k}": Fixed(1, 4) for k in range(20)})
     town.ask({f"person-{k}": Fixed(2, 4) for k in range(20)})
     with town.session() as session:
@@ -265,10 +265,10 @@ def test_a_lowered_limit_is_named(tmp_path: Path) -> None:
     town.people(9)
     with town.session() as session:
         session.release(random_rows(session, 1))
-    town.config = config(privacy={"mechanism": "pbd", "horizon": 8, "limits": {"history_cells": 20}})
+    town.config = config(privacy={"mechanism": "pbd", "history_slots": 8, "limits": {"history_cells": 20}})
     with pytest.raises(InvalidSetting, match=r"3 rows that remember 8 slots each\. Set it to 24 or more"):
         town.session()
-    town.config = config(privacy={"mechanism": "pbd", "horizon": 8, "limits": {"history_cells": 24}})
+    town.config = config(privacy={"mechanism": "pbd", "history_slots": 8, "limits": {"history_cells": 24}})
     with town.session() as session:
         session.release(random_rows(session, 2))
 

@@ -41,7 +41,7 @@ def test_a_jump_closes_nothing(tmp_path: Path) -> None:
                 wall.seconds = steady.seconds + off
                 look = feed.look()
                 event = Raw("person-0", START + int((steady.seconds - 0.5) * SECOND), ("north",))
-                feed.take([b"x"], lambda _, event=event: event, None, feed.door(look))  # type: ignore[misc]
+                feed.take([b"x"], lambda _, event=event: event, None, feed.acceptance_window(look))  # type: ignore[misc]
                 feed.close_by(look)
 
         go(5)

@@ -28,7 +28,7 @@ TREES = {2: 12, 5: 12, 10: 8, 13: 8}
 
 def town(folder: Path, mechanism: str) -> Town:
     """A store with something in every table."""
-    chosen = config(privacy={"mechanism": mechanism, "horizon": 8})
+    chosen = config(privacy={"mechanism": mechanism, "history_slots": 8})
     made = Town(folder / "town.db", folder / "w.json", chosen)
     made.people(6)
     for slot in range(1, 8):

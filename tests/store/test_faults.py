@@ -71,7 +71,7 @@ def work(town: Town, slot: int) -> None:
 @pytest.mark.parametrize("said", quick_and_slow(list(SAID)[:1], list(SAID)[1:]))
 def test_every_write_may_fail(tmp_path: Path, said: str, mechanism: str) -> None:
     """Whichever write fails, the error is typed and says what now, the store is whole, and the next run goes on."""
-    chosen = config(privacy={"mechanism": mechanism, "horizon": 8})
+    chosen = config(privacy={"mechanism": mechanism, "history_slots": 8})
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
     town.people(6)
     number, slot = 0, 1

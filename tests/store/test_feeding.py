@@ -236,13 +236,13 @@ def test_the_group(tmp_path: Path) -> None:
     town = Town(tmp_path / "t.db", tmp_path / "t.json", chosen)
     town.people(2)
     events = tmp_path / "events.csv"
-    strangers = [f"stranger-{k},{iso(k)},north" for k in range(9)]
-    events.write_text("\n".join(["user,time,place", *strangers, f"stranger-0,{iso(20)},south"]) + "\n")
+    unlisted = [f"stranger-{k},{iso(k)},north" for k in range(9)]
+    events.write_text("\n".join(["user,time,place", *unlisted, f"stranger-0,{iso(20)},south"]) + "\n")
     counts: list[list[int]] = []
     with town.session() as session:
         feed = Feed(session, lambda release: None)
         accept_files(feed, [events])
-        spy(session._publisher, "step", lambda given: counts.append(given.strangers["group"].tolist()))
+        spy(session._publisher, "step", lambda given: counts.append(given.unlisted["group"].tolist()))
         feed.close(1)
         assert session._publisher.ledger.all_sizes.tolist()[-1] == 3
     assert counts == [[9, 0, 0]]

@@ -20,8 +20,8 @@ from wevent.config.read import to_config
 from wevent.errors import CorruptState, SettingsChanged, StoreUnavailable, StoreVersion
 from wevent.events.gathering import SlotRows
 from wevent.recipes import ESTIMATORS
-from wevent.releases.keeping import to_bytes
 from wevent.releases.release import Decision
+from wevent.releases.state import to_bytes
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import session as sessions
@@ -38,7 +38,7 @@ MOMENTS = ("none", "none", "none", "reopen", "draw", "before the charge", "after
 
 
 def filtered(estimator: str = "unbiased", **more: Any) -> Any:
-    return to_config(settings(privacy={"mechanism": "auto", "estimator": estimator, "horizon": 8, **more}))
+    return to_config(settings(privacy={"mechanism": "auto", "estimator": estimator, "history_slots": 8, **more}))
 
 
 class CrashError(BaseException):

@@ -15,8 +15,8 @@ from tests.store.nursery import ASKED, settings
 from tests.store.scene import Town, random_rows, same
 from tests.store.twin import Twin
 
-from wevent.releases.keeping import to_bytes
 from wevent.releases.release import Decision
+from wevent.releases.state import to_bytes
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store.accounting import read_account
@@ -52,7 +52,7 @@ def check(town: Town, folder: Path) -> Counter[str]:
         full = connection.execute(
             sa.select(slots.c.slot)
             .join(releases, (releases.c.stream == slots.c.stream) & (releases.c.slot == slots.c.slot))
-            .where(releases.c.decision == "lost", sa.func.length(slots.c.part_1) > 0)
+            .where(releases.c.decision == "lost", sa.func.length(slots.c.change_budget) > 0)
         ).all()
         account = read_account(connection, 1)
     last = len(charged)

@@ -31,8 +31,8 @@ from wevent.errors import (
     StreamTaken,
     WitnessMissing,
 )
-from wevent.releases.keeping import to_bytes
 from wevent.releases.release import Decision
+from wevent.releases.state import to_bytes
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import session as sessions
@@ -242,7 +242,7 @@ def test_a_change_stored_between_two_reads_is_not_lost(
     with town.session() as session:
         town.ask({"early": Fixed(1, 4)})
         count = 0
-        for name in ("read_wishes", "newest_number"):
+        for name in ("read_changes", "newest_number"):
             real = getattr(sessions, name)
 
             def read(*given: Any, real: Any = real, **more: Any) -> Any:

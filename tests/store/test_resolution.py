@@ -19,7 +19,7 @@ from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store.arrays import whole
 from wevent.store.feeding import Feed, publish_files
-from wevent.store.requirements import read_wishes
+from wevent.store.requirements import read_changes
 from wevent.store.schema import carried, releases, seats, slots
 from wevent.store.session import Session
 from wevent.store.sources import accept_files
@@ -32,7 +32,7 @@ Seen = list[tuple[list[int], list[int]]]
 def watched(session: Session) -> Seen:
     """Note what every slot's rows hold."""
     seen: Seen = []
-    spy(session, "release", lambda rows: seen.append((rows.cells.tolist(), rows.strangers.tolist())))
+    spy(session, "release", lambda rows: seen.append((rows.cells.tolist(), rows.unlisted.tolist())))
     return seen
 
 
@@ -96,7 +96,7 @@ def test_arrival_with_lateness(tmp_path: Path) -> None:
         assert take(feed, event("xan", 115, "east"), event("xan", 130, "east"), event("xan", 185, "south")) == 3
         clock.seconds = 275
         feed.close_due()
-    assert [strangers for _, strangers in seen[1:]] == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    assert [unlisted for _, unlisted in seen[1:]] == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
     assert [cells[2:] for cells, _ in seen[1:]] == [[-1], [-1], [1]]
 
 
@@ -119,7 +119,7 @@ def test_files_are_resolved_slot_by_slot(tmp_path: Path, form: str) -> None:
         seen = watched(session)
         publish_files(session, [path], START + 4 * WIDTH, on_release)
         publish_files(session, [path], START + 6 * WIDTH, on_release)
-    assert [sum(strangers) for _, strangers in seen] == [2, 2, 2, 2, 1, 1]
+    assert [sum(unlisted) for _, unlisted in seen] == [2, 2, 2, 2, 1, 1]
     assert [cells[2:] for cells, _ in seen] == [[], [], [-1], [-1], [1], [2]]
     assert all(cells[:2] == [k % 3, -1] for k, (cells, _) in enumerate(seen))
 
@@ -154,7 +154,7 @@ def test_who_left_counts_nowhere(tmp_path: Path) -> None:
         feed, seen, placed = Feed(session, lambda release: None), watched(session), put(session)
         take(feed, event("xan", 62), event("bob", 62), event("ann", 62))
         feed.close(2)
-    assert [strangers for _, strangers in seen] == [[0, 0, 0]]
+    assert [unlisted for _, unlisted in seen] == [[0, 0, 0]]
     assert placed[0][0] == 0
     assert set(placed[0][1:]) == {-1}
 
@@ -187,8 +187,8 @@ def test_a_refused_requirement_lists(tmp_path: Path) -> None:
         feed.close(3)
         registered = 1 in session._publisher.members.register
     with town.database.read() as connection:
-        refused = [wish.refused for wish in read_wishes(connection, 1, 2)]
-    assert [sum(strangers) for _, strangers in seen] == [0, 0, 0]
+        refused = [wish.refused for wish in read_changes(connection, 1, 2)]
+    assert [sum(unlisted) for _, unlisted in seen] == [0, 0, 0]
     assert (refused, registered) == ([True], False)
 
 
@@ -240,7 +240,7 @@ def test_from_the_group_to_a_row_of_ones_own(tmp_path: Path, mechanism: str, req
     if mechanism == "pbd" and isinstance(required, Dynamic):
         required = Fixed(1, 12)
     group = {"group": {"size": 9, "epsilon": 4, "window": 4}}
-    chosen = config(people=group, privacy={"mechanism": mechanism, "horizon": 8}, slots={"ahead": "1 h"})
+    chosen = config(people=group, privacy={"mechanism": mechanism, "history_slots": 8}, slots={"ahead": "1 h"})
     town = Town(tmp_path / "t.db", tmp_path / "t.json", chosen)
     town.ask({"ann": Fixed(4, 4)})
     for first in range(1, 13, 3):
@@ -267,14 +267,14 @@ def spends_by_person(town: Town) -> dict[int, dict[int, int]]:
     """What everybody spent in each slot, by person, -1 for the group."""
     with town.database.read() as connection:
         charges = connection.execute(
-            sa.select(slots.c.slot, slots.c.part_1, slots.c.part_2, releases.c.decision).join(
+            sa.select(slots.c.slot, slots.c.change_budget, slots.c.publish_budget, releases.c.decision).join(
                 releases, (releases.c.stream == slots.c.stream) & (releases.c.slot == slots.c.slot)
             )
         ).all()
         moves = connection.execute(sa.select(seats.c.since, seats.c.person, seats.c.row)).all()
     found: dict[int, dict[int, int]] = {}
-    for slot, part_1, part_2, decision in charges:
+    for slot, change_budget, publish_budget, decision in charges:
         seat = {person: row for since, person, row in sorted(tuple(move) for move in moves) if since <= slot}
-        paid = whole(part_1) + (whole(part_2) if decision in ("published", "lost") else 0)
+        paid = whole(change_budget) + (whole(publish_budget) if decision in ("published", "lost") else 0)
         found[slot] = {person: int(paid[row]) for person, row in seat.items() if row >= 0}
     return found

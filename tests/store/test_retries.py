@@ -16,11 +16,11 @@ from tests.support import quick_and_slow
 from wevent import Fixed
 from wevent.errors import CorruptState, RowMismatch, StoreError, StoreUnavailable
 from wevent.events.gathering import SlotRows
-from wevent.releases.keeping import to_bytes
 from wevent.releases.publisher import Publisher
+from wevent.releases.state import to_bytes
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
-from wevent.store.assignment import CurrentSeats, seating_of
+from wevent.store.assignment import CurrentAssignment, assignment_of
 from wevent.store.schema import seats, slots
 from wevent.store.session import Session
 
@@ -68,12 +68,12 @@ def test_rows_are_compared_before_a_charge(tmp_path: Path, monkeypatch: pytest.M
         for swapped in ("persons", "rows", "positions"):
             with monkeypatch.context() as broken:
 
-                def swap(self: CurrentSeats, members: Any, name: str = swapped) -> Any:
-                    right = seating_of(members)
+                def swap(self: CurrentAssignment, members: Any, name: str = swapped) -> Any:
+                    right = assignment_of(members)
                     values = {part: getattr(right, part) for part in ("persons", "rows", "positions")}
                     return type(right)(**{**values, name: values[name][::-1].copy()})
 
-                broken.setattr(CurrentSeats, "of", swap)
+                broken.setattr(CurrentAssignment, "of", swap)
                 with pytest.raises(RowMismatch, match="Nothing was charged"):
                     session.release(random_rows(session, 1))
         with town.database.read() as connection:
@@ -100,7 +100,7 @@ def live(folder: Path, seed: int) -> int:
     After every slot a publisher that is opened anew must be the one at work, to the byte.
     """
     chance = random.Random(seed)
-    chosen = config(privacy={"mechanism": chance.choice(["pbd", "pba", "dpbd"]), "horizon": 2})
+    chosen = config(privacy={"mechanism": chance.choice(["pbd", "pba", "dpbd"]), "history_slots": 2})
     town = Town(folder / f"{seed}.db", folder / f"{seed}.json", chosen)
     people = [f"person-{k}" for k in range(5)]
 

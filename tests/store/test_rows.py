@@ -21,7 +21,7 @@ from wevent.store.schema import metadata, releases, requirements, seats, slots
 def town(tmp_path: Path) -> Town:
     """A store with a row in nearly every table."""
     chosen = config(
-        privacy={"mechanism": "auto", "horizon": 8, "neighbours": "substitution"},
+        privacy={"mechanism": "auto", "history_slots": 8, "neighbours": "substitution"},
         people={"presence": "carry", "carry": 2},
     )
     made = Town(tmp_path / "town.db", tmp_path / "w.json", chosen)

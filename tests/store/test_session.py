@@ -13,8 +13,8 @@ from tests.store.scene import CELLS, Town, config, random_rows, same, sorted_eve
 from wevent import Dynamic, Fixed
 from wevent.cohorts.requirement import Requirement
 from wevent.errors import SettingsChanged, SlotOutOfOrder, StreamBusy, StreamTaken, WitnessMissing
-from wevent.releases.keeping import to_bytes
 from wevent.releases.release import Decision
+from wevent.releases.state import to_bytes
 from wevent.store import session as sessions
 from wevent.store.schema import releases, slots, waiting
 from wevent.store.witness import WitnessRecord
@@ -39,7 +39,9 @@ def test_opening_again_changes_nothing(
 ) -> None:
     """A publisher brought back from the store, by state and replay, is to the byte the one that was closed."""
     monkeypatch.setattr(sessions, "STATE_EVERY", state_every)
-    town = Town(tmp_path / "town.db", tmp_path / "witness.json", config(privacy={"mechanism": mechanism, "horizon": 8}))
+    town = Town(
+        tmp_path / "town.db", tmp_path / "witness.json", config(privacy={"mechanism": mechanism, "history_slots": 8})
+    )
     town.people(12)
     fixed = [Fixed(2, 4), Fixed(1, 6)] if mechanism in ("bd", "uniform") else [Fixed(0.7, 5), Fixed(3, 2)]
     wishes: dict[int, dict[str, Requirement | None]] = {
@@ -76,8 +78,8 @@ def test_a_charged_slot_is_lost(town: Town) -> None:
         assert lost.decision is Decision.LOST
         assert (lost.counts == first.counts).all()
         assert session.next_slot == 3
-        part_1, part_2 = session._publisher.ledger.history.spends(0)
-        assert part_1[-1] + part_2[-1] == offer.part_1[0] + offer.part_2[0]
+        change_budget, publish_budget = session._publisher.ledger.history.spends(0)
+        assert change_budget[-1] + publish_budget[-1] == offer.change_budget[0] + offer.publish_budget[0]
 
 
 def test_events_wait_and_go(town: Town) -> None:
@@ -193,7 +195,7 @@ def test_slots_without_anybody(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mechanism", ["pbd", "dpba"])
 def test_a_restored_copy_spends_nothing(tmp_path: Path, mechanism: str) -> None:
     """An older copy loses the slots up to the witness's h; nobody, nor a newcomer, spends before h + longest window."""
-    chosen = config(privacy={"mechanism": mechanism, "horizon": 8})
+    chosen = config(privacy={"mechanism": mechanism, "history_slots": 8})
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
     town.people(9)
     for slot in range(1, 9):

@@ -24,7 +24,7 @@ from wevent.releases.release import Decision
 from wevent.store import reconciling
 from wevent.store.database import to_url
 from wevent.store.reconciling import Stored, Terms, reconcile
-from wevent.store.requirements import read_wishes
+from wevent.store.requirements import read_changes
 from wevent.store.witness import Witness, WitnessRecord, place_of, witness_name
 
 RECORD = WitnessRecord("store", "town", slot=20, epoch=3, changes=5, longest_window=7)
@@ -288,7 +288,7 @@ def test_a_change_that_the_witness_does_not_learn(town: Town) -> None:
             town.ask({"person-0": Fixed(0.1, 4)})
     away.chmod(0o700)
     with town.database.read() as connection:
-        assert len(list(read_wishes(connection, 1))) == 3
+        assert len(list(read_changes(connection, 1))) == 3
     assert town.ask({"person-0": Fixed(0.1, 9)}) == 1
     known = town.witness.read()
     assert known is not None

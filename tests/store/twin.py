@@ -17,7 +17,7 @@ from wevent.noise import SeededNoise
 from wevent.releases.journal import MemoryJournal
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Release
-from wevent.store.founding import found
+from wevent.store.build import found
 from wevent.store.session import Session
 
 

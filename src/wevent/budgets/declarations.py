@@ -3,7 +3,7 @@
 A declaration made at slot τ binds forward in τ … τ+wF-1 and backward in τ alone; it is made again in
 every slot until it changes (SPEC §2, §6). This is the complete path in numpy, O(span) per row, with the
 loops compiled by numba where that is installed; large crowds of purely dynamic rows go through
-`budgets.crowd`, which must give the same numbers.
+`budgets.individual`, which must give the same numbers.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wevent.budgets.declaration_forecast import Later
 from wevent.budgets.history import History
-from wevent.budgets.later import Later
 from wevent.budgets.levels import LevelTable
 from wevent.units import UNBOUNDED, Units
 
@@ -140,7 +140,7 @@ class Declarations:
     def forward(self, history: History, rows: npt.NDArray[np.int64]) -> Forward:
         """Scan the active declarations of `rows`."""
         if self._fast:
-            from wevent.budgets.scan import scan
+            from wevent.budgets.individual.scan import scan
 
             found = Forward(rows, *scan(self.table.values, self._past, self.now, history.ring, rows, history.slot))
         else:
@@ -175,11 +175,16 @@ class Declarations:
         slots, level = self._look_back(history.slot, rows)
         age = (history.slot - slots)[:, None]
         idle = age >= self.table.forward_window[level]
-        part_1, part_2 = history.since(slots, rows)
+        change_budget, publish_budget = history.since(slots, rows)
         share = self.table.share[level]
-        saved = (age + 1) * share - part_2  # [Du25] Alg. 6: (t - b(τ))·a_τ
+        saved = (age + 1) * share - publish_budget  # [Du25] Alg. 6: (t - b(τ))·a_τ
         most = np.where(idle, -UNBOUNDED, saved).max(axis=0)
-        values = (share, self.table.half[level] - part_2, self.table.forward[level] - part_1 - part_2, saved)
+        values = (
+            share,
+            self.table.half[level] - publish_budget,
+            self.table.forward[level] - change_budget - publish_budget,
+            saved,
+        )
         for array in values:
             array[idle] = UNBOUNDED
         return (*(array.min(axis=0) for array in values), most)
@@ -187,7 +192,7 @@ class Declarations:
     def least(self, slot: int, rows: npt.NDArray[np.int64], values: Units) -> Units:
         """The least of a value per level over the active declarations of `rows`, unbounded without one (axes: row)."""
         if self._fast:
-            from wevent.budgets.scan import least
+            from wevent.budgets.individual.scan import least
 
             found: Units = least(self.table.forward_window, values, self._past, self.now, rows, slot)
             return found
@@ -201,14 +206,14 @@ class Declarations:
     def later(self, history: History, rows: npt.NDArray[np.int64]) -> Later:
         """What the declarations of `rows` will leave in the slots to come."""
         slots, level = self._look_back(history.slot, rows)
-        part_1, part_2 = history.since(slots, rows)
-        left, ago = self.table.forward[level] - part_1 - part_2, history.slot - history.forgotten
+        change_budget, publish_budget = history.since(slots, rows)
+        left, ago = self.table.forward[level] - change_budget - publish_budget, history.slot - history.forgotten
         return Later.of(self.table.forward_window[level], level, left, ago)
 
     def borders(self, history: History, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Largest border b(τ) of each row over its active declarations, -inf where there is none (axes: row)."""
         if self._fast:
-            from wevent.budgets.scan import borders
+            from wevent.budgets.individual.scan import borders
 
             found: npt.NDArray[np.float64] = borders(
                 self.table.values, self._past, self.now, history.ring, rows, history.slot
@@ -217,8 +222,8 @@ class Declarations:
         parts = [np.empty(0)]
         for some in self._chunks(rows):
             slots, level = self._look_back(history.slot, some)
-            _, part_2 = history.since(slots, some)
-            border = part_2 / np.maximum(self.table.share[level], 1) + slots[:, None] - 1
+            _, publish_budget = history.since(slots, some)
+            border = publish_budget / np.maximum(self.table.share[level], 1) + slots[:, None] - 1
             border[(history.slot - slots)[:, None] >= self.table.forward_window[level]] = -np.inf
             parts.append(border.max(axis=0))
         return np.concatenate(parts)
@@ -230,10 +235,10 @@ class Declarations:
         """
         level = self.now[rows]
         window, budget = self.table.backward_window[level], self.table.backward[level]
-        part_1, part_2 = history.spent(np.maximum(window - wait, 1) if wait else window, rows)
+        change_budget, publish_budget = history.spent(np.maximum(window - wait, 1) if wait else window, rows)
         unknown = history.slot + wait - window + 1 < history.known_since[rows]
-        room = np.where(unknown, 0, budget - part_1 - part_2)
-        return Backward(rows, room, budget // 2 - part_1, budget // 2 - part_2)
+        room = np.where(unknown, 0, budget - change_budget - publish_budget)
+        return Backward(rows, room, budget // 2 - change_budget, budget // 2 - publish_budget)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Declarations:
         """A copy of some rows."""

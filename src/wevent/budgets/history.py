@@ -80,16 +80,16 @@ class History:
         spent = totals[:, [(self.slot - 1) % self.span]] - totals[:, (slots - 1) % self.span]
         return spent[0], spent[1]
 
-    def charge(self, part_1: Units, part_2: Units) -> None:
+    def charge(self, change_budget: Units, publish_budget: Units) -> None:
         """Write the slot's spends; the slot stays open until `close`."""
         here, before = self.slot % self.span, (self.slot - 1) % self.span
         totals = self._totals[:, :, : self.rows]
-        np.add(totals[0, before], part_1, out=totals[0, here])
-        np.add(totals[1, before], part_2, out=totals[1, here])
+        np.add(totals[0, before], change_budget, out=totals[0, here])
+        np.add(totals[1, before], publish_budget, out=totals[1, here])
 
-    def refund(self, part_2: Units) -> None:
+    def refund(self, publish_budget: Units) -> None:
         """Take back part 2 of the open slot."""
-        self._totals[1, self.slot % self.span, : self.rows] -= part_2
+        self._totals[1, self.slot % self.span, : self.rows] -= publish_budget
 
     def close(self) -> None:
         """Go on to the next slot."""
@@ -120,7 +120,7 @@ class History:
         self._known[target] = self._known[source]
         self._gapless &= bool(self._known[source] == LONG_AGO)
 
-    def write_row(self, row: int, part_1: Units, part_2: Units, born: int, known: int) -> None:
+    def write_row(self, row: int, change_budget: Units, publish_budget: Units, born: int, known: int) -> None:
         """Set what a row spent in the last slots, oldest first, as if it had always been here.
 
         A row born before slot `known` remembers nothing older than that.
@@ -129,8 +129,8 @@ class History:
         self._born[row] = born
         self._known[row] = known if born < known else LONG_AGO
         self._gapless &= born >= known
-        kept = min(part_1.size, self.span - 1)
-        for part, spends in enumerate((part_1, part_2)):
+        kept = min(change_budget.size, self.span - 1)
+        for part, spends in enumerate((change_budget, publish_budget)):
             running = np.concatenate([[0], np.cumsum(spends[spends.size - kept :])])
             slots = np.arange(self.slot - 1 - kept, self.slot)
             self._totals[part, slots % self.span, row] = running
@@ -192,14 +192,14 @@ class History:
         some._totals, some._born, some._known = self._totals[:, :, rows], self._born[rows], self._known[rows]
         return some
 
-    def append(self, part_1: Units, part_2: Units, born: npt.NDArray[np.int64], known: int) -> None:
+    def append(self, change_budget: Units, publish_budget: Units, born: npt.NDArray[np.int64], known: int) -> None:
         """More rows: what they spent in the last span - 1 slots, oldest first (axes: slot, row).
 
         A row born before slot `known` remembers nothing older than that.
         """
         totals = np.zeros((2, self.span, born.size), np.int64)
-        slots = np.arange(self.slot - part_1.shape[0], self.slot)
-        totals[:, slots % self.span] = np.cumsum([part_1, part_2], axis=1)
+        slots = np.arange(self.slot - change_budget.shape[0], self.slot)
+        totals[:, slots % self.span] = np.cumsum([change_budget, publish_budget], axis=1)
         self._totals = np.concatenate([self._totals, totals], axis=2)
         self._born = np.concatenate([self._born, born])
         self._known = np.concatenate([self._known, np.where(born < known, known, LONG_AGO)])

@@ -24,7 +24,7 @@ from wevent.settings import Privacy
 from wevent.units import MAX_EPSILON, NANO, Units, show, to_epsilon, to_window
 
 if TYPE_CHECKING:  # numba
-    from wevent.budgets.crowd import Crowd
+    from wevent.budgets.individual.rows import IndividualRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Offer:
     """
 
     slot: int
-    part_1: Units
-    part_2: Units
+    change_budget: Units
+    publish_budget: Units
     nullified: bool
 
 
@@ -54,8 +54,8 @@ class Ledger(Single, Pasts):
         Memory depends on rows and windows, never on how many slots have passed.
     """
 
-    def __init__(self, privacy: Privacy | None = None, horizon: int = 1, *, fast: bool = False) -> None:
-        super().__init__(privacy, horizon, fast=fast)
+    def __init__(self, privacy: Privacy | None = None, history_slots: int = 1, *, fast: bool = False) -> None:
+        super().__init__(privacy, history_slots, fast=fast)
         self._charged: Offer | None = None
 
     # --- the life of a slot --------------------------------------------------------------------
@@ -71,43 +71,47 @@ class Ledger(Single, Pasts):
         now = self.now()
         proposal = schedule.propose(now)
         room = now.room
-        part_1 = np.maximum(np.minimum(proposal.part_1, room), 0)
-        part_2 = np.maximum(np.minimum(proposal.part_2, room - part_1), 0)
-        nullified, part_2 = self._rest(proposal, part_2)
-        if self.crowd is not None:
-            crowd_1, crowd_2, crowd_rests = self._crowd_offer(self.crowd, schedule, proposal)
-            part_1, part_2 = self._join(part_1, crowd_1), self._join(part_2, crowd_2)
+        change_budget = np.maximum(np.minimum(proposal.change_budget, room), 0)
+        publish_budget = np.maximum(np.minimum(proposal.publish_budget, room - change_budget), 0)
+        nullified, publish_budget = self._rest(proposal, publish_budget)
+        if self.individual is not None:
+            crowd_1, crowd_2, crowd_rests = self._individual_offer(self.individual, schedule, proposal)
+            change_budget, publish_budget = self._join(change_budget, crowd_1), self._join(publish_budget, crowd_2)
             nullified = nullified or crowd_rests
-        if nullified and part_2.any():
-            part_2 = np.zeros_like(part_2)
-        return Offer(self.slot, part_1, part_2, nullified)
+        if nullified and publish_budget.any():
+            publish_budget = np.zeros_like(publish_budget)
+        return Offer(self.slot, change_budget, publish_budget, nullified)
 
     def charge(self, offer: Offer) -> None:
         """Spend both parts of an offer, before anything is drawn; for all rows or for none."""
         self._lose_unsettled()
-        if offer.slot != self.slot or offer.part_1.shape != (self.rows,) or offer.part_2.shape != (self.rows,):
+        if (
+            offer.slot != self.slot
+            or offer.change_budget.shape != (self.rows,)
+            or offer.publish_budget.shape != (self.rows,)
+        ):
             raise BudgetExceeded(
-                f"a charge for slot {offer.slot} over {offer.part_1.size} rows does not fit slot {self.slot} "
+                f"a charge for slot {offer.slot} over {offer.change_budget.size} rows does not fit slot {self.slot} "
                 f"with {self.rows} rows; ask for a new offer. Nothing was spent.",
                 slot=self.slot,
             )
         mine = self.history.rows
         room = self.now().room
-        part_1, part_2 = offer.part_1[:mine], offer.part_2[:mine]
-        over = (part_1 < 0) | (part_2 < 0) | (part_1 + part_2 > room)
+        change_budget, publish_budget = offer.change_budget[:mine], offer.publish_budget[:mine]
+        over = (change_budget < 0) | (publish_budget < 0) | (change_budget + publish_budget > room)
         if over.any():
             row = int(np.argmax(over))
             raise BudgetExceeded(
-                f"row {row} asked for epsilon={show(int(part_1[row] + part_2[row]))} in slot {self.slot}; "
+                f"row {row} asked for epsilon={show(int(change_budget[row] + publish_budget[row]))} in slot {self.slot}; "
                 f"its windows have {show(int(room[row]))} left. Nothing was spent.",
                 row=row,
                 slot=self.slot,
                 room=to_epsilon(int(room[row])),
             )
-        if self.crowd is not None:
-            crowd_1, crowd_2 = (part[mine:] if mine else part for part in (offer.part_1, offer.part_2))
-            self.crowd.charge(crowd_1, crowd_2, first_row=mine)
-        self.history.charge(part_1, part_2)
+        if self.individual is not None:
+            crowd_1, crowd_2 = (part[mine:] if mine else part for part in (offer.change_budget, offer.publish_budget))
+            self.individual.charge(crowd_1, crowd_2, first_row=mine)
+        self.history.charge(change_budget, publish_budget)
         self._charged = offer
 
     def settle(self, published: bool) -> None:
@@ -117,13 +121,13 @@ class Ledger(Single, Pasts):
         offer, self._charged = self._charged, None
         mine = self.history.rows
         if not published:
-            self.history.refund(offer.part_2[:mine])
-        elif offer.part_2.any():
+            self.history.refund(offer.publish_budget[:mine])
+        elif offer.publish_budget.any():
             self.last_slot = self.slot
-            self._last_spend = offer.part_2[:mine].copy()
+            self._last_spend = offer.publish_budget[:mine].copy()
         self.declarations.close(self.slot, self.sizes > 0)
-        if self.crowd is not None:
-            self.crowd.settle(published)
+        if self.individual is not None:
+            self.individual.settle(published)
         self.history.close()
         self._now = None
 
@@ -150,8 +154,8 @@ class Ledger(Single, Pasts):
         everything, nothing = np.full(self.rows, MAX_EPSILON * NANO), np.zeros(self.rows, np.int64)
         mine = self.history.rows
         self.history.charge(everything[:mine], nothing[:mine])
-        if self.crowd is not None:
-            self.crowd.write(everything[mine:], nothing[mine:])
+        if self.individual is not None:
+            self.individual.write(everything[mine:], nothing[mine:])
         self._charged = Offer(self.slot, everything, nothing, nullified=False)
         self.forget(self.slot)
         self.hold_back(self.slot + hold)
@@ -167,12 +171,14 @@ class Ledger(Single, Pasts):
                 "history": self.history.state(),
                 "versions": self.versions.state(),
                 "declarations": self.declarations.state(self.history.rows),
-                "crowd": None if self.crowd is None else self.crowd.state(),
+                "individual": None if self.individual is None else self.individual.state(),
                 "sizes": self.sizes,
                 "last_slot": self.last_slot,
                 "last_spend": self._last_spend,
                 "free": np.array(self._free, np.int64),
-                "charged": None if charged is None else {"part_1": charged.part_1, "part_2": charged.part_2},
+                "charged": None
+                if charged is None
+                else {"change_budget": charged.change_budget, "publish_budget": charged.publish_budget},
             }
         )
 
@@ -184,35 +190,37 @@ class Ledger(Single, Pasts):
         ledger.history = History.from_state(state["history"])
         ledger.versions = Versions.from_state(state["versions"])
         ledger.declarations = Declarations.from_state(state["declarations"], fast=ledger.fast)
-        if state["crowd"] is not None:
-            from wevent.budgets.crowd import Crowd
+        if state["individual"] is not None:
+            from wevent.budgets.individual.rows import IndividualRows
 
-            ledger.crowd = Crowd.from_state(state["crowd"], ledger.declarations.table)
+            ledger.individual = IndividualRows.from_state(state["individual"], ledger.declarations.table)
         ledger.sizes, ledger._last_spend = state["sizes"], state["last_spend"]
         ledger.last_slot, ledger._free = state["last_slot"], state["free"].tolist()
         if state["charged"] is not None:
             parts = state["charged"]
-            ledger._charged = Offer(ledger.slot, parts["part_1"], parts["part_2"], nullified=False)
+            ledger._charged = Offer(ledger.slot, parts["change_budget"], parts["publish_budget"], nullified=False)
             ledger.lose()
         return ledger
 
     # --- inside --------------------------------------------------------------------------------
 
-    def _crowd_offer(self, crowd: Crowd, schedule: Schedule, proposal: Proposal) -> tuple[Units, Units, bool]:
+    def _individual_offer(
+        self, individual: IndividualRows, schedule: Schedule, proposal: Proposal
+    ) -> tuple[Units, Units, bool]:
         """Both parts for the crowd, cut to the room, and whether somebody there makes everybody rest."""
         if schedule.dynamic == "rows":
             raise WrongKind(f"{schedule.name} does not serve a crowd; make the ledger or the publisher with fast=False")
         if schedule.dynamic == "paced":
-            return (*crowd.offer_part(proposal.interval), False)
-        return crowd.offer(schedule.dynamic, self.privacy.rest)
+            return (*individual.offer_part(proposal.interval), False)
+        return individual.offer(schedule.dynamic, self.privacy.rest)
 
-    def _rest(self, proposal: Proposal, part_2: Units) -> tuple[bool, Units]:
+    def _rest(self, proposal: Proposal, publish_budget: Units) -> tuple[bool, Units]:
         if proposal.resting is None:
-            return False, part_2
+            return False, publish_budget
         resting = proposal.resting & (self.sizes > 0)
         if self.privacy.rest == "own":
-            return False, np.where(resting, 0, part_2)
-        return bool(resting.any()), part_2
+            return False, np.where(resting, 0, publish_budget)
+        return bool(resting.any()), publish_budget
 
     def _lose_unsettled(self) -> None:
         if self._charged is not None:

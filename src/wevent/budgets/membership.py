@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from wevent.budgets.admission import Admission
 from wevent.budgets.ledger import Ledger
-from wevent.budgets.placement import Away, Placement
-from wevent.budgets.refusals import CROWD, longest_window, refuse_infeasible, refuse_oversize
+from wevent.budgets.placement import Departed, Placement
+from wevent.budgets.refusals import INDIVIDUAL, longest_window, refuse_infeasible, refuse_oversize
 from wevent.budgets.single import Single
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
@@ -45,9 +45,11 @@ class Membership(Single):
         self.admission = Admission(ledger.privacy, dynamic=dynamic)
         self.placement = Placement(ledger)
         self._begun = ledger.slot  # rows were merged and freed before this slot
-        self._new: dict[Hashable, Away | None] = {}  # who joined since the last slot, with the past they returned to
-        self._away: dict[Hashable, Away] = {}  # who left, until the longest window has passed
-        self._leavers: deque[tuple[int, Hashable]] = deque()  # the same with the last slot, in the order of leaving
+        self._new: dict[
+            Hashable, Departed | None
+        ] = {}  # who joined since the last slot, with the past they returned to
+        self._departed: dict[Hashable, Departed] = {}  # who left, until the longest window has passed
+        self._departures: deque[tuple[int, Hashable]] = deque()  # the same with the last slot, in the order of leaving
         self._straight: tuple[object, bool] = (None, False)  # whether position k is row k of the crowd, as of a change
         self._resolved: tuple[object, int, npt.NDArray[np.int64]] | None = None
         self.admission.check(register.table)
@@ -64,8 +66,8 @@ class Membership(Single):
         outside = self.ledger.history.rows
         if self._resolved is None or self._resolved[0] is not self.register.changes or self._resolved[1] != outside:
             rows = self.register.rows
-            if self.ledger.crowd is not None:
-                rows = np.where(rows >= CROWD, rows - CROWD + outside, rows)
+            if self.ledger.individual is not None:
+                rows = np.where(rows >= INDIVIDUAL, rows - INDIVIDUAL + outside, rows)
             self._resolved = (self.register.changes, outside, rows)
         return self._resolved[2]
 
@@ -77,9 +79,9 @@ class Membership(Single):
         if user in self.register or user in self.groups:
             raise AlreadyRegistered("this user is registered already; change the requirement instead")
         self.begin_slot()
-        away = self._away.get(user)
+        away = self._departed.get(user)
         row = self.placement.place(away, requirement)
-        self._away.pop(user, None)
+        self._departed.pop(user, None)
         self.register.add(user, row)
         self._new[user] = away
         self.placement.take(row, user)
@@ -100,9 +102,9 @@ class Membership(Single):
         if came is None and shared:
             self.register.forget(user)  # never in force, so no past
         else:
-            past = came if isinstance(came, Away) and shared else Away(row, self.ledger.slot - 1)
-            self._away[user] = past
-            self._leavers.append((past.last, user))
+            past = came if isinstance(came, Departed) and shared else Departed(row, self.ledger.slot - 1)
+            self._departed[user] = past
+            self._departures.append((past.last, user))
         self.placement.shrink(row)
 
     def change(self, user: Hashable, requirement: Requirement) -> None:
@@ -160,7 +162,7 @@ class Membership(Single):
         """Raise, before anything is changed, if any part of a declaration cannot be met."""
         rows, ledger = self.register.rows, self.ledger
         leaving = 0  # each of whom needs a row of their own
-        if self.placement.shared and not self._all_crowd():
+        if self.placement.shared and not self._all_individual():
             leaving = int(np.isin(rows[picked >= 0], list(self.placement.shared)).sum())
         refuse_oversize(ledger, max(map(longest_window, table), default=1), leaving)
         if ledger.privacy.infeasible == "reject":
@@ -173,11 +175,11 @@ class Membership(Single):
 
     def _declare_at_once(self, levels: npt.NDArray[np.int64], picked: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Serve everybody who is dynamic already, without a loop; what is left of `picked` changes one by one."""
-        rows, crowd = self.register.rows, self.ledger.crowd
-        if crowd is not None and self._all_crowd():
-            self.ledger.declare_crowd(levels, picked)
+        rows, individual = self.register.rows, self.ledger.individual
+        if individual is not None and self._all_individual():
+            self.ledger.declare_individual(levels, picked)
             return np.empty(0, np.int64)
-        served = (rows >= CROWD) & (picked >= 0)
+        served = (rows >= INDIVIDUAL) & (picked >= 0)
         outside = np.flatnonzero((picked >= 0) & ~served)
         served[outside[self.ledger.declaring(rows[outside])]] = True
         self.ledger.declare_rows(rows[served], levels[picked[served]])
@@ -194,11 +196,11 @@ class Membership(Single):
             return
         self._begun = slot
         self._new.clear()
-        while self._leavers and self._leavers[0][0] + span < slot:
-            last, user = self._leavers.popleft()
-            away = self._away.get(user)
+        while self._departures and self._departures[0][0] + span < slot:
+            last, user = self._departures.popleft()
+            away = self._departed.get(user)
             if away is not None and away.last == last:
-                del self._away[user]
+                del self._departed[user]
                 self.register.forget(user)
                 self.ledger.forget(last)
         self.placement.free()
@@ -217,8 +219,8 @@ class Membership(Single):
         grouped = np.isin(np.arange(register.asks.size), list(register.groups.values()))
         moving = np.array([isinstance(r, Dynamic) for r in register.table], bool)[register.asks]
         single = moving & ~grouped
-        outside, crowd = int((~single).sum()), int(single.sum())
-        many = (outside, crowd) if ledger.fast else (outside + crowd, 0)
+        outside, individual = int((~single).sum()), int(single.sum())
+        many = (outside, individual) if ledger.fast else (outside + individual, 0)
         refuse_oversize(ledger, max(map(longest_window, register.table), default=1), *many)
         for requirement in register.table:
             ledger.remember(requirement)
@@ -240,15 +242,15 @@ class Membership(Single):
         self.groups = {name: int(place[row]) for name, row in register.groups.items()}
         placement.groups = sorted(self.groups.values())
         register.place_all(place)
-        if single.any() and ledger.crowd is None:
+        if single.any() and ledger.individual is None:
             for user, row in zip(register.users, register.rows.tolist(), strict=True):
                 placement.take(row, user)
 
-    def _all_crowd(self) -> bool:
+    def _all_individual(self) -> bool:
         """Whether position k is row k of the crowd, for all."""
         if self._straight[0] is not self.register.changes:
-            crowd = self.ledger.crowd
-            same = crowd is not None and crowd.rows == len(self.register)
-            same = same and bool((self.register.rows == CROWD + np.arange(len(self.register))).all())
+            individual = self.ledger.individual
+            same = individual is not None and individual.rows == len(self.register)
+            same = same and bool((self.register.rows == INDIVIDUAL + np.arange(len(self.register))).all())
             self._straight = (self.register.changes, same)
         return self._straight[1]

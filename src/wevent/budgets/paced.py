@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.now import Now
-from wevent.budgets.schedules import Planned, Predict, Proposal, Serves
+from wevent.budgets.schedules import PlanningSchedule, Predict, Proposal, Serves
+from wevent.budgets.view import LedgerView
 from wevent.units import UNBOUNDED, Units
 
 Intervals = npt.NDArray[np.int64]
@@ -39,7 +39,7 @@ _NEARLY_ALL = 0.95
 """Of all people; in a crowd whose requirements move somebody is always short of budget."""
 
 
-class Paced(Planned):
+class Paced(PlanningSchedule):
     """Every k-th slot, with an equal part of the budget each time.
 
     Intervals are stretched by up to a quarter, a different part of it each time: a stream with a rhythm of its own,
@@ -64,14 +64,14 @@ class Paced(Planned):
         self._seen = self._planned = -1  # the last publication that was looked at, and planned after; 0 before any
         self._turn = 0
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         """An equal part of the budget if the interval is over."""
         return self._part(now) if self.due(now) else _nothing(now)
 
-    def _part(self, now: Now) -> Proposal:
+    def _part(self, now: LedgerView) -> Proposal:
         return Proposal(np.zeros(now.rows, np.int64), now.paced(self.interval), interval=self.interval)
 
-    def due(self, now: Now) -> bool:
+    def due(self, now: LedgerView) -> bool:
         """Whether the interval since the last publication is over."""
         stretch = int(self._turn * _GOLDEN % 1.0 * (self.interval // 4 + 1))
         waited = now.slot - now.last_slot
@@ -79,14 +79,14 @@ class Paced(Planned):
             return now.last_slot == 0
         return waited >= now.ahead.longest_window or (waited >= self.interval + stretch and self._payable(now))
 
-    def _payable(self, now: Now) -> bool:
+    def _payable(self, now: LedgerView) -> bool:
         """Whether the windows leave nearly all people most of what is proposed: who has less would hardly count."""
         ahead = now.ahead
         wanted = ahead.paced_after(self.interval, 0)
         enough = (ahead.room_after(0) >= wanted - wanted // 4) | (wanted >= UNBOUNDED)
         return bool(ahead.sizes[enough].sum() >= _NEARLY_ALL * ahead.sizes.sum())
 
-    def plan(self, now: Now, predict: Predict) -> None:
+    def plan(self, now: LedgerView, predict: Predict) -> None:
         """After a publication, the interval of least foretold error, with what the windows will leave then."""
         if now.last_slot == self._seen:
             return
@@ -99,7 +99,7 @@ class Paced(Planned):
         waits = np.maximum(intervals - np.minimum(waited, intervals), 0).astype(np.int64)
         self._choose(now, intervals, waits, predict)
 
-    def _choose(self, now: Now, intervals: Intervals, waits: Intervals, predict: Predict) -> float:
+    def _choose(self, now: LedgerView, intervals: Intervals, waits: Intervals, predict: Predict) -> float:
         """Take the interval of least error, and say how much that is; infinite if nothing is foretold."""
         ahead = now.ahead
         offers = [self._offer(ahead, k, wait) for k, wait in zip(intervals.tolist(), waits.tolist(), strict=True)]
@@ -112,11 +112,11 @@ class Paced(Planned):
             self.interval = int(intervals[best])
         return float(errors[best])
 
-    def _looking(self, now: Now) -> Units | None:
+    def _looking(self, now: LedgerView) -> Units | None:
         """What measuring change costs in every slot; None if it is not measured."""
         return None
 
-    def _offer(self, now: Now, interval: int, wait: int) -> Units:
+    def _offer(self, now: LedgerView, interval: int, wait: int) -> Units:
         offer = now.paced_after(interval, wait)
         return np.where(offer < UNBOUNDED, offer, 0)
 
@@ -130,7 +130,7 @@ class Paced(Planned):
         self._seen, self._planned = state["seen"], state["planned"]
 
 
-class Watched(Paced):
+class PacedWithChangeDetection(Paced):
     """Paced publishing with an eye on the stream: a tenth of the budget measures change, in equal parts in every slot.
 
     Part 2 is on offer in every slot, so that a trigger can publish before the interval is over; what the windows leave
@@ -147,20 +147,20 @@ class Watched(Paced):
         super().__init__(interval)
         self.due_now = True
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         """A tenth of E/w for looking, and nine tenths of an equal part of the budget."""
         self.due_now = self.due(now)
         return Proposal(now.rate // 10, _nine_tenths(now.paced(self.interval)), interval=self.interval)
 
-    def _looking(self, now: Now) -> Units | None:
+    def _looking(self, now: LedgerView) -> Units | None:
         return np.where(now.rate < UNBOUNDED, now.rate // 10, 0)
 
-    def _offer(self, now: Now, interval: int, wait: int) -> Units:
+    def _offer(self, now: LedgerView, interval: int, wait: int) -> Units:
         return np.where(now.rate < UNBOUNDED, _nine_tenths(now.paced_after(interval, wait)), 0)
 
 
-class Attentive(Watched):
-    """`Paced`, or `Watched` where the stream has jumped and the next jump would be seen, if that foretells less error.
+class AdaptivePacing(PacedWithChangeDetection):
+    """`Paced`, or `PacedWithChangeDetection` where the stream has jumped and the next jump would be seen, if that foretells less error.
 
     Guarantees:
         Whether it looks depends on requirements, spends and what is public.
@@ -175,19 +175,19 @@ class Attentive(Watched):
         super().__init__(interval)
         self.looks = False
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         """As the one or the other."""
         if self.looks:
             return super().propose(now)
         self.due_now = self.due(now)
         return self._part(now) if self.due_now else _nothing(now)
 
-    def plan(self, now: Now, predict: Predict) -> None:
+    def plan(self, now: LedgerView, predict: Predict) -> None:
         """As ever, but not looking where nobody can."""
         self.looks = self.looks and not now.dynamic
         super().plan(now, predict)
 
-    def _choose(self, now: Now, intervals: Intervals, waits: Intervals, predict: Predict) -> float:
+    def _choose(self, now: LedgerView, intervals: Intervals, waits: Intervals, predict: Predict) -> float:
         self.looks = False
         without, interval = super()._choose(now, intervals, waits, predict), self.interval
         if now.dynamic:
@@ -198,10 +198,10 @@ class Attentive(Watched):
             self.looks, self.interval = False, interval
         return min(best, without)
 
-    def _looking(self, now: Now) -> Units | None:
+    def _looking(self, now: LedgerView) -> Units | None:
         return super()._looking(now) if self.looks else None
 
-    def _offer(self, now: Now, interval: int, wait: int) -> Units:
+    def _offer(self, now: LedgerView, interval: int, wait: int) -> Units:
         return super()._offer(now, interval, wait) if self.looks else Paced._offer(self, now, interval, wait)
 
     def state(self) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class Attentive(Watched):
         self.looks = bool(state["looks"])
 
 
-def _nothing(now: Now) -> Proposal:
+def _nothing(now: LedgerView) -> Proposal:
     nothing = np.zeros(now.rows, np.int64)
     return Proposal(nothing, nothing)
 

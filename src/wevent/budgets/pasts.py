@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from wevent.budgets.refusals import CROWD, longest_window, refuse_infeasible, refuse_oversize
+from wevent.budgets.refusals import INDIVIDUAL, longest_window, refuse_infeasible, refuse_oversize
 from wevent.budgets.rows import Rows
 from wevent.cohorts.requirement import Requirement
 
@@ -55,15 +55,15 @@ class Pasts(Rows):
 
     def leave_crowd(self, row: int) -> int:
         """A row outside the crowd with the same past, declarations and size."""
-        crowd = self.in_crowd(row)
-        place = row - CROWD
+        individual = self.in_crowd(row)
+        place = row - INDIVIDUAL
         target = self._new_row()
-        part_1, part_2 = crowd.spends(place)
-        self.history.write_row(target, part_1, part_2, int(crowd.born[place]), crowd.known)
-        self.declarations.write_row(target, crowd.levels(place), self.slot)
-        self._last_spend[target] = crowd.spent_2_at(place, self.last_slot)
-        self.sizes[target] = crowd.sizes[place]
-        crowd.free_row(place)
+        change_budget, publish_budget = individual.spends(place)
+        self.history.write_row(target, change_budget, publish_budget, int(individual.born[place]), individual.known)
+        self.declarations.write_row(target, individual.levels(place), self.slot)
+        self._last_spend[target] = individual.spent_2_at(place, self.last_slot)
+        self.sizes[target] = individual.sizes[place]
+        individual.free_row(place)
         return target
 
     def dominating(self, row: int, shared: Mapping[tuple[int, int], Sequence[int]]) -> int | None:

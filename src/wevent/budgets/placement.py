@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wevent.budgets.ledger import Ledger
-from wevent.budgets.refusals import CROWD, longest_window, refuse_infeasible, refuse_oversize
+from wevent.budgets.refusals import INDIVIDUAL, longest_window, refuse_infeasible, refuse_oversize
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
 
@@ -23,7 +23,7 @@ Asked = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
+class Departed:
     """Somebody who left: the row they were in, and the last slot they were registered in."""
 
     row: int
@@ -59,7 +59,7 @@ class Placement:
 
     # --- rows for people -------------------------------------------------------------------------
 
-    def place(self, away: Away | None, requirement: Requirement) -> int:
+    def place(self, away: Departed | None, requirement: Requirement) -> int:
         """A row for somebody who joins, with the past they left behind if there is one."""
         if away is not None and away.row not in self.shared:
             row = self.ask_anew(away.row, requirement)
@@ -73,7 +73,7 @@ class Placement:
             return self._listed(requirement)
         return self._new(requirement)
 
-    def past(self, away: Away | None) -> tuple[list[int], int]:
+    def past(self, away: Departed | None) -> tuple[list[int], int]:
         """The rows whose past somebody who joins takes along, and up to which slot."""
         if away is not None:
             return [away.row], away.last
@@ -93,7 +93,7 @@ class Placement:
 
     def ask_anew(self, row: int, requirement: Requirement) -> int:
         """The row of one's own after a requirement change; leaving the crowd takes the past along."""
-        if row >= CROWD and not isinstance(requirement, Dynamic):
+        if row >= INDIVIDUAL and not isinstance(requirement, Dynamic):
             refuse_oversize(self.ledger, longest_window(requirement), more=1)
             self.empty_since.pop(row, None)  # leaving frees the row, and nothing may free it a second time
             row = self.ledger.leave_crowd(row)
@@ -102,7 +102,7 @@ class Placement:
 
     def take(self, row: int, user: Hashable) -> None:
         """Note the owner of a row of one person outside the crowd."""
-        if row < CROWD and row not in self.shared:
+        if row < INDIVIDUAL and row not in self.shared:
             self.own[row] = user
 
     def share(self, asked: Asked, row: int) -> None:

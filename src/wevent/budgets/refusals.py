@@ -18,7 +18,7 @@ from wevent.units import show, to_epsilon
 if TYPE_CHECKING:
     from wevent.budgets.rows import Rows
 
-CROWD = 2**40
+INDIVIDUAL = 2**40
 """Rows of the crowd are numbered from here on in every call that names a row."""
 
 _CELL = 16
@@ -35,7 +35,7 @@ def longest_window(requirement: Requirement) -> int:
     return max(requirement.backward.window, requirement.forward.window)
 
 
-def refuse_oversize(rows: Rows, window: int, more: int = 0, crowd: int = 0) -> None:
+def refuse_oversize(rows: Rows, window: int, more: int = 0, individual: int = 0) -> None:
     """Raise `InvalidRequirement` if histories would hold more than the operator's limit.
 
     Args:
@@ -46,14 +46,14 @@ def refuse_oversize(rows: Rows, window: int, more: int = 0, crowd: int = 0) -> N
     """
     limit, span = rows.privacy.limits.history_cells, max(rows.span, window)
     cells = (rows.history.rows + max(more - rows.unused, 0)) * span
-    inside, code, places = crowd, 1, 8
-    if rows.crowd is not None:
-        inside += rows.crowd.rows
-        code, places = rows.crowd.code_bytes, rows.crowd.places
+    inside, code, places = individual, 1, 8
+    if rows.individual is not None:
+        inside += rows.individual.rows
+        code, places = rows.individual.code_bytes, rows.individual.places
     cells += -(-inside * (2 * code * span + 8 * places + _CERTIFICATES) // _CELL) if inside else 0
     if cells > limit:
         raise InvalidRequirement(
-            f"window={window} with {rows.rows + more + crowd} rows needs a history of {cells} cells, above the "
+            f"window={window} with {rows.rows + more + individual} rows needs a history of {cells} cells, above the "
             f"operator's limit of {limit} (limits.history_cells); ask for a shorter window. Nothing was changed.",
             cells=cells,
             limit=limit,
@@ -91,10 +91,10 @@ def refuse_infeasible(rows: Rows, sources: Sequence[int], requirement: Requireme
 def known_since(rows: Rows, row: int) -> int:
     """The first slot whose spend a row would remember if the span grew now; long ago if nothing is forgotten."""
     oldest = rows.slot - rows.span + 1
-    if row >= CROWD:
-        crowd = rows.in_crowd(row)
-        born = int(crowd.born[row - CROWD])
-        known = crowd.known if born < crowd.known else LONG_AGO
+    if row >= INDIVIDUAL:
+        individual = rows.in_crowd(row)
+        born = int(individual.born[row - INDIVIDUAL])
+        known = individual.known if born < individual.known else LONG_AGO
     else:
         born, known = rows.history.birth(row)
     return max(known, oldest) if born < oldest else known
@@ -105,6 +105,6 @@ def _spent(rows: Rows, sources: Sequence[int], window: int, until: int) -> int:
     slots = np.arange(rows.slot - rows.span + 1, rows.slot)
     most = np.zeros(slots.size, np.int64)
     for row in sources:
-        parts = rows.in_crowd(row).spends(row - CROWD) if row >= CROWD else rows.history.spends(row)
+        parts = rows.in_crowd(row).spends(row - INDIVIDUAL) if row >= INDIVIDUAL else rows.history.spends(row)
         most = np.maximum(most, parts[0] + parts[1])
     return int(most[(slots > rows.slot - window) & (slots <= until)].sum())

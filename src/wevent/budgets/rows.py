@@ -2,7 +2,7 @@
 
 A row is a cohort of people who share a fixed requirement, a group of declared size, or one person. It has
 a history of spends, live fixed versions and declared dynamic requirements; large crowds of dynamic rows
-are kept apart (`budgets.crowd`). Nothing is spent here.
+are kept apart (`budgets.individual`). Nothing is spent here.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy.typing as npt
 
 from wevent.budgets.declarations import Declarations
 from wevent.budgets.history import History
-from wevent.budgets.now import Now
-from wevent.budgets.refusals import CROWD as CROWD
+from wevent.budgets.refusals import INDIVIDUAL as INDIVIDUAL
 from wevent.budgets.refusals import longest_window, refuse_infeasible, refuse_oversize
 from wevent.budgets.versions import Versions
+from wevent.budgets.view import LedgerView
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
 from wevent.settings import Privacy
 from wevent.units import Units
 
 if TYPE_CHECKING:
-    from wevent.budgets.crowd import Crowd
+    from wevent.budgets.individual.rows import IndividualRows
 
 
 class Rows:
@@ -35,18 +35,18 @@ class Rows:
         Memory depends on rows and windows, never on how many slots have passed.
     """
 
-    def __init__(self, privacy: Privacy | None = None, horizon: int = 1, *, fast: bool = False) -> None:
+    def __init__(self, privacy: Privacy | None = None, history_slots: int = 1, *, fast: bool = False) -> None:
         self.privacy = privacy or Privacy()
         self.fast = fast
-        self.history = History(horizon)
+        self.history = History(history_slots)
         self.versions = Versions()
-        self.declarations = Declarations(horizon, fast=fast)
-        self.crowd: Crowd | None = None
+        self.declarations = Declarations(history_slots, fast=fast)
+        self.individual: IndividualRows | None = None
         self.sizes = np.zeros(0, np.int64)
         self.last_slot = 0
         self._last_spend = np.zeros(0, np.int64)
         self._free: list[int] = []
-        self._now: Now | None = None
+        self._now: LedgerView | None = None
 
     @property
     def slot(self) -> int:
@@ -61,7 +61,7 @@ class Rows:
     @property
     def rows(self) -> int:
         """Rows, those without members included; rows of the crowd come last."""
-        return self.history.rows + (self.crowd.rows if self.crowd else 0)
+        return self.history.rows + (self.individual.rows if self.individual else 0)
 
     @property
     def unused(self) -> int:
@@ -72,37 +72,37 @@ class Rows:
     def nbytes(self) -> int:
         """Bytes held for rows."""
         mine = self.history.nbytes + self.versions.nbytes + self.declarations.nbytes
-        return mine + self.sizes.nbytes + self._last_spend.nbytes + (self.crowd.nbytes if self.crowd else 0)
+        return mine + self.sizes.nbytes + self._last_spend.nbytes + (self.individual.nbytes if self.individual else 0)
 
     @property
     def all_sizes(self) -> npt.NDArray[np.int64]:
         """How many registered people each row stands for, crowd last (axes: row)."""
-        return self.sizes if self.crowd is None else self._join(self.sizes, self.crowd.sizes)
+        return self.sizes if self.individual is None else self._join(self.sizes, self.individual.sizes)
 
-    def now(self) -> Now:
+    def now(self) -> LedgerView:
         """How the rows outside the crowd stand before the next slot."""
         if self._now is None:
             self.versions.prune(self.slot)
-            self._now = Now(
+            self._now = LedgerView(
                 self.history,
                 self.versions,
                 self.declarations,
                 self.sizes,
                 self.last_slot,
                 self._last_spend,
-                self.crowd,
+                self.individual,
             )
         return self._now
 
     def room(self) -> Units:
         """The most each row may spend in the next slot, in all (axes: row)."""
         room = self.now().room
-        return room if self.crowd is None else np.concatenate([room, self.crowd.room()])
+        return room if self.individual is None else np.concatenate([room, self.individual.room()])
 
     def borders(self) -> npt.NDArray[np.float64]:
         """Largest border b(τ) of each row's active declarations, -inf without one (axes: row)."""
         mine = self.now().borders
-        return mine if self.crowd is None else np.concatenate([mine, self.crowd.borders()])
+        return mine if self.individual is None else np.concatenate([mine, self.individual.borders()])
 
     # --- changes between slots -----------------------------------------------------------------
 
@@ -128,13 +128,13 @@ class Rows:
     def open_dynamic(self, levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """A new row of its own for each of many people with dynamic requirements; in the crowd if that is fast."""
         if self.fast:
-            if self.crowd is None:
-                from wevent.budgets.crowd import Crowd
+            if self.individual is None:
+                from wevent.budgets.individual.rows import IndividualRows
 
-                self.crowd = Crowd(self.declarations.table, self.span, self.slot)
-                self.crowd.hold(self.history.forgotten, self.history.held)
+                self.individual = IndividualRows(self.declarations.table, self.span, self.slot)
+                self.individual.hold(self.history.forgotten, self.history.held)
             self._now = None
-            return CROWD + self.crowd.open_rows(levels)
+            return INDIVIDUAL + self.individual.open_rows(levels)
         reused = [self._new_row() for _ in range(min(levels.size, len(self._free)))]
         rows = np.concatenate([np.array(reused, np.int64), self._new_rows(levels.size - len(reused))])
         self.sizes[rows] = 1
@@ -155,16 +155,16 @@ class Rows:
 
     def declare_rows(self, rows: npt.NDArray[np.int64], levels: npt.NDArray[np.int64]) -> None:
         """Let rows that have a dynamic requirement in force declare another level from the next slot on."""
-        inside = rows >= CROWD
-        if self.crowd is not None and inside.any():
-            self.crowd.declare(rows[inside] - CROWD, levels[inside])
+        inside = rows >= INDIVIDUAL
+        if self.individual is not None and inside.any():
+            self.individual.declare(rows[inside] - INDIVIDUAL, levels[inside])
         self.declarations.now[rows[~inside]] = levels[~inside]
         self._now = None
 
-    def declare_crowd(self, levels: npt.NDArray[np.int64], choice: npt.NDArray[np.integer[Any]]) -> None:
+    def declare_individual(self, levels: npt.NDArray[np.int64], choice: npt.NDArray[np.integer[Any]]) -> None:
         """Let row k of the crowd declare `levels[choice[k]]` from the next slot on; -1 for no change."""
-        if self.crowd is not None:
-            self.crowd.declare_all(levels, choice)
+        if self.individual is not None:
+            self.individual.declare_all(levels, choice)
         self._now = None
 
     def change_row(self, row: int, requirement: Requirement) -> None:
@@ -177,8 +177,8 @@ class Rows:
 
     def end_row(self, row: int) -> None:
         """End what a row has in force; its versions stay alive until their windows close."""
-        if row >= CROWD:
-            self.in_crowd(row).declare(row - CROWD, 0)
+        if row >= INDIVIDUAL:
+            self.in_crowd(row).declare(row - INDIVIDUAL, 0)
             return
         self.versions.end(row, self.slot - 1)
         if row < self.declarations.now.size:
@@ -187,8 +187,8 @@ class Rows:
 
     def free_row(self, row: int) -> None:
         """Forget a row without members whose windows have closed."""
-        if row >= CROWD:
-            self.in_crowd(row).free_row(row - CROWD)
+        if row >= INDIVIDUAL:
+            self.in_crowd(row).free_row(row - INDIVIDUAL)
             return
         self.versions.drop_row(row)
         self.declarations.clear(row)
@@ -199,12 +199,12 @@ class Rows:
 
     def size(self, row: int) -> int:
         """How many people a row stands for."""
-        return int(self.in_crowd(row).sizes[row - CROWD] if row >= CROWD else self.sizes[row])
+        return int(self.in_crowd(row).sizes[row - INDIVIDUAL] if row >= INDIVIDUAL else self.sizes[row])
 
     def resize(self, row: int, size: int) -> None:
         """Set how many people a row stands for."""
-        if row >= CROWD:
-            self.in_crowd(row).resize(row - CROWD, size)
+        if row >= INDIVIDUAL:
+            self.in_crowd(row).resize(row - INDIVIDUAL, size)
         else:
             self.sizes[row] = size
         self._now = None
@@ -216,31 +216,31 @@ class Rows:
     def forget(self, last: int) -> None:
         """Somebody was forgotten whose last registered slot was `last`; whoever joins may be them."""
         self.history.forgotten = max(self.history.forgotten, last)
-        if self.crowd is not None:
-            self.crowd.hold(self.history.forgotten, self.history.held)
+        if self.individual is not None:
+            self.individual.hold(self.history.forgotten, self.history.held)
         self._now = None
 
     def hold_back(self, until: int) -> None:
         """Leave nobody room before slot `until`, whoever joins until then included."""
         self.history.held = max(self.history.held, until)
-        if self.crowd is not None:
-            self.crowd.hold(self.history.forgotten, self.history.held)
+        if self.individual is not None:
+            self.individual.hold(self.history.forgotten, self.history.held)
         self._now = None
 
     # --- inside --------------------------------------------------------------------------------
 
-    def _join(self, mine: Units, crowd: Units) -> Units:
-        return np.concatenate([mine, crowd]) if self.history.rows else crowd
+    def _join(self, mine: Units, individual: Units) -> Units:
+        return np.concatenate([mine, individual]) if self.history.rows else individual
 
-    def in_crowd(self, row: int) -> Crowd:
+    def in_crowd(self, row: int) -> IndividualRows:
         """The crowd, which must have this row."""
-        if self.crowd is None or not CROWD <= row < CROWD + self.crowd.rows:
+        if self.individual is None or not INDIVIDUAL <= row < INDIVIDUAL + self.individual.rows:
             raise IndexError(f"no row {row} in the crowd")
-        return self.crowd
+        return self.individual
 
     def _ask(self, row: int, requirement: Requirement) -> None:
-        if row >= CROWD:
-            self.in_crowd(row).declare(row - CROWD, int(self.levels([requirement])[0]))
+        if row >= INDIVIDUAL:
+            self.in_crowd(row).declare(row - INDIVIDUAL, int(self.levels([requirement])[0]))
         elif isinstance(requirement, Fixed):
             self.versions.begin(row, requirement.units, requirement.window, self.slot)
         else:
@@ -267,6 +267,6 @@ class Rows:
         if window > self.span:
             self.history.extend(window)
             self.declarations.extend(window, self.slot)
-            if self.crowd is not None:
-                self.crowd.extend(window)
+            if self.individual is not None:
+                self.individual.extend(window)
             self._now = None

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.now import Now
+from wevent.budgets.view import LedgerView
 from wevent.units import UNBOUNDED, Units
 
 
@@ -25,8 +25,8 @@ class Proposal:
         interval: of a paced schedule, for rows of a crowd: what every so many slots may cost; 0 for nothing now.
     """
 
-    part_1: Units
-    part_2: Units
+    change_budget: Units
+    publish_budget: Units
     resting: npt.NDArray[np.bool_] | None = None
     interval: int = 0
 
@@ -41,7 +41,7 @@ class Schedule(Protocol):
     name: ClassVar[str]
     dynamic: ClassVar[Serves]
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         """The wish for the slot that opens next."""
         ...
 
@@ -62,11 +62,11 @@ class Predict(Protocol):
         ...
 
 
-class Planned(ABC):
+class PlanningSchedule(ABC):
     """A schedule that looks ahead between slots; it has a public state of its own."""
 
     @abstractmethod
-    def plan(self, now: Now, predict: Predict) -> None:
+    def plan(self, now: LedgerView, predict: Predict) -> None:
         """Decide, from what is public, how to go on."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Planned(ABC):
         """Go on with what `state` gave."""
 
 
-def change_share(now: Now) -> Units:
+def change_share(now: LedgerView) -> Units:
     """Part 1: the least live share, and what a backward requirement leaves of its half. [Du25] Alg. 3, Alg. 5."""
     if now.backward_left is None:
         return now.share
@@ -94,7 +94,7 @@ class Distribution:
     name: ClassVar[str] = "distribution"
     dynamic: ClassVar[Serves] = None
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         """Half of E/2 less the publications in the window."""
         return Proposal(change_share(now), now.fixed_left // 2)
 
@@ -109,7 +109,7 @@ class DynamicDistribution:
     name: ClassVar[str] = "dynamic distribution"
     dynamic: ClassVar[Serves] = "distribution"
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         """Half of the least left on the forward side, all of what the backward side leaves."""
         offer = now.fixed_left // 2
         if now.forward_left is not None:
@@ -128,7 +128,7 @@ class Absorption:
     name: ClassVar[str] = "absorption"
     dynamic: ClassVar[Serves] = None
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         """The shares saved since the last publication and its rest, at most a window of them."""
         share = now.fixed_share
         resting = np.where(share < UNBOUNDED, -(-now.last_spend // share) - 1, 0)  # N_i, rounded up
@@ -150,16 +150,16 @@ class DynamicAbsorption:
     name: ClassVar[str] = "dynamic absorption"
     dynamic: ClassVar[Serves] = "absorption"
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         """The most that any active declaration has saved, within what all of them leave."""
         fixed = Absorption().propose(now)
         if now.forward_left is None or now.least_saved is None or now.most_saved is None:
             return fixed
-        offer = np.minimum(fixed.part_2, np.minimum(now.most_saved, now.forward_left))
+        offer = np.minimum(fixed.publish_budget, np.minimum(now.most_saved, now.forward_left))
         if now.backward_left is not None:
             offer = np.minimum(offer, now.backward_left[1])
         resting = now.least_saved <= 0
-        return Proposal(fixed.part_1, offer, resting if fixed.resting is None else fixed.resting | resting)
+        return Proposal(fixed.change_budget, offer, resting if fixed.resting is None else fixed.resting | resting)
 
 
 class Uniform:
@@ -168,7 +168,7 @@ class Uniform:
     name: ClassVar[str] = "uniform"
     dynamic: ClassVar[Serves] = None
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         """E/w."""
         return Proposal(np.zeros(now.rows, np.int64), now.fixed_rate)
 
@@ -179,7 +179,7 @@ class Sample:
     name: ClassVar[str] = "sample"
     dynamic: ClassVar[Serves] = None
 
-    def propose(self, now: Now) -> Proposal:
+    def propose(self, now: LedgerView) -> Proposal:
         """E in one slot of a window."""
         due = (now.slot - 1) % now.longest_window == 0
         nothing = np.zeros(now.rows, np.int64)

@@ -150,7 +150,7 @@ def _agreed() -> bool:
 def _list(given: argparse.Namespace) -> int:
     from wevent.events.names import show_name
     from wevent.store.begun import current_slot
-    from wevent.store.requirements import per_person, read_people, read_wishes, standing
+    from wevent.store.requirements import per_person, read_changes, read_people, standing
     from wevent.store.streams import find_stream
 
     config = read(given)
@@ -159,7 +159,7 @@ def _list(given: argparse.Namespace) -> int:
         stream, _ = find_stream(database, config.stream.name)
         with database.read() as connection:
             names = {person: shown(name) for name, person in read_people(connection, stream.id).items()}
-            changes = list(read_wishes(connection, stream.id))
+            changes = list(read_changes(connection, stream.id))
             slot = current_slot(connection, config, stream.id, now())
     rows = []
     for own in per_person(changes):

@@ -16,7 +16,7 @@ from wevent.cli.summary import RunEnd, say_summary
 
 if TYPE_CHECKING:
     from wevent.config.model import Config
-    from wevent.events.sorting import Door, Sorter
+    from wevent.events.validation import AcceptanceWindow, EventValidator
     from wevent.store.totals import RunTotals
 
 
@@ -28,7 +28,7 @@ def check_first_files(given: argparse.Namespace, config: Config) -> None:
     """
     from wevent.config.asking import read_requirements
     from wevent.errors import EmptyRegister
-    from wevent.events.sorting import Door, Sorter
+    from wevent.events.validation import AcceptanceWindow, EventValidator
     from wevent.store.feeding import last_due
     from wevent.store.reconciling import check_founding
     from wevent.store.totals import RunTotals
@@ -46,9 +46,9 @@ def check_first_files(given: argparse.Namespace, config: Config) -> None:
     if due < 1:
         return
     totals, timeline = RunTotals(), config.slots.timeline
-    sorter = Sorter(timeline, config.cells.declared(), people, config.people.group is not None)
+    validator = EventValidator(timeline, config.cells.declared(), people, config.people.group is not None)
     try:
-        _look(given.events, config, sorter, Door(1, timeline.end(due)), totals)
+        _look(given.events, config, validator, AcceptanceWindow(1, timeline.end(due)), totals)
     except Stopped:
         say_summary(config, RunTotals(), RunEnd(1, now(), left=due, stopped=True))
         raise
@@ -71,7 +71,13 @@ def _has_begun(config: Config) -> bool:
     return True
 
 
-def _look(events: list[Path], config: Config, sorter: Sorter, door: Door, totals: RunTotals) -> None:
+def _look(
+    events: list[Path],
+    config: Config,
+    validator: EventValidator,
+    acceptance_window: AcceptanceWindow,
+    totals: RunTotals,
+) -> None:
     """Read files up to the first batch with an event that can be accepted; Parquet, which is read whole, last."""
     from wevent.errors import Unreadable
     from wevent.events.files import GroupedFiles, check_file, find_files, with_readers
@@ -81,14 +87,14 @@ def _look(events: list[Path], config: Config, sorter: Sorter, door: Door, totals
     columns, policy, memory = config.columns, config.people.one_cell, config.sources.memory
     for path, kind in sorted(find_files(events), key=lambda found: found[1] == "parquet"):
         if kind == "parquet":
-            with GroupedFiles([path], sorter, door, policy, columns, memory=memory) as grouped:
+            with GroupedFiles([path], validator, acceptance_window, policy, columns, memory=memory) as grouped:
                 totals.add_tallies(grouped.tallies, grouped.seen, grouped.unusable)
         else:
             check_file(path, kind)
             try:
                 with path.open("rb") as file:
                     for content, read in with_readers(Lines(file), kind, columns, path):
-                        totals.add_events(sorter.sort(content, read, door))
+                        totals.add_events(validator.sort(content, read, acceptance_window))
                         if totals.accepted:
                             return
             except OSError as error:

@@ -116,19 +116,21 @@ def _read(
     from wevent.events.files import GroupedFiles
     from wevent.events.formats import line_reader
     from wevent.events.lines import Lines
-    from wevent.events.sorting import Door, Sorter, unfinished
     from wevent.events.timeline import LATEST
+    from wevent.events.validation import AcceptanceWindow, EventValidator, unfinished
 
     timeline, cells = config.slots.timeline, config.cells.declared()
-    sorter = Sorter(timeline, cells, people, config.people.group is not None)
+    validator = EventValidator(timeline, cells, people, config.people.group is not None)
     until = timeline.end(last) if config.slots.closing == "files" else now() + config.slots.ahead + 1
     if config.slots.closing == "files" and last < next_slot:
         until = LATEST + 1  # nothing is due: say what could be accepted later
-    door, columns = Door(next_slot, until), config.columns
+    acceptance_window, columns = AcceptanceWindow(next_slot, until), config.columns
     files = [path for path in given.events if str(path) != "-"]
     if files:
         memory = config.sources.memory
-        with GroupedFiles(files, sorter, door, config.people.one_cell, columns, memory=memory) as grouped:
+        with GroupedFiles(
+            files, validator, acceptance_window, config.people.one_cell, columns, memory=memory
+        ) as grouped:
             totals.add_tallies(grouped.tallies, grouped.seen, grouped.unusable)
     if len(files) < len(given.events):
         lines, reader = Lines(sys.stdin.buffer), None
@@ -137,6 +139,6 @@ def _read(
             if reader is None:
                 reader = line_reader(given.format, columns, content[0], "standard input")
                 content = content[1:] if given.format == "csv" else content
-            totals.add_events(sorter.sort(content, reader, door))
+            totals.add_events(validator.sort(content, reader, acceptance_window))
         if lines.rest:
             totals.add_events(unfinished())

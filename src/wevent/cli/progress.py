@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-class Bar:
+class ProgressBar:
     """Shows which file is read and how many slots are released; nothing where nobody looks."""
 
     def __init__(self, quiet: bool, total: int | None) -> None:
@@ -28,7 +28,7 @@ class Bar:
             self._progress = Progress(console=Console(stderr=True), transient=True)
             self._task = self._progress.add_task("slots", total=total)
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> ProgressBar:
         if self._progress is not None:
             self._progress.start()
         return self

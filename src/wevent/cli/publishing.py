@@ -18,7 +18,7 @@ from wevent.cli.stopping import Stopping
 from wevent.cli.summary import RunEnd, say_summary
 
 if TYPE_CHECKING:
-    from wevent.cli.progress import Bar
+    from wevent.cli.progress import ProgressBar
     from wevent.config.model import Config
     from wevent.releases.release import Release
     from wevent.store.feeding import Confirm, ReleaseCallback
@@ -128,7 +128,7 @@ def _say_end(config: Config, totals: RunTotals, end: RunEnd) -> None:
 
 def _run(given: argparse.Namespace, config: Config, session: Session, totals: RunTotals, stopping: Stopping) -> None:
     """Feed the session, to the end of its sources or until somebody stops it."""
-    from wevent.cli.progress import Bar
+    from wevent.cli.progress import ProgressBar
     from wevent.errors import InvalidSetting
     from wevent.store.clock import GuardedClock
     from wevent.store.feeding import Feed, last_slot, publish_files
@@ -143,7 +143,7 @@ def _run(given: argparse.Namespace, config: Config, session: Session, totals: Ru
             raise InvalidSetting(
                 "a stream that is closed by files reads whole files; use closing = 'arrival' to follow"
             )
-        with Bar(given.quiet, max(0, last - session.next_slot + 1)) as bar:
+        with ProgressBar(given.quiet, max(0, last - session.next_slot + 1)) as bar:
             publish_files(
                 session,
                 given.events,
@@ -158,7 +158,7 @@ def _run(given: argparse.Namespace, config: Config, session: Session, totals: Ru
         return
     if given.follow and (len(given.events) != 1 or piped or config.slots.closing != "arrival"):
         raise InvalidSetting("--follow takes one file, and a stream whose slots are closed by arrival")
-    with Bar(given.quiet, None) as bar:
+    with ProgressBar(given.quiet, None) as bar:
         feed = Feed(
             session,
             _on_release(totals, bar),
@@ -189,7 +189,7 @@ def _run(given: argparse.Namespace, config: Config, session: Session, totals: Ru
             feed.close_due()
 
 
-def _confirm(given: argparse.Namespace, config: Config, totals: RunTotals, bar: Bar) -> Confirm:
+def _confirm(given: argparse.Namespace, config: Config, totals: RunTotals, bar: ProgressBar) -> Confirm:
     def confirm(first: int, last: int) -> None:
         if not given.yes:
             with bar.hidden():
@@ -198,7 +198,7 @@ def _confirm(given: argparse.Namespace, config: Config, totals: RunTotals, bar: 
     return confirm
 
 
-def _on_release(totals: RunTotals, bar: Bar) -> ReleaseCallback:
+def _on_release(totals: RunTotals, bar: ProgressBar) -> ReleaseCallback:
     def on_release(release: Release) -> None:
         totals.add_release(release)
         bar.advance(release.slot)

@@ -43,7 +43,7 @@ def add_restoring(parser: argparse.ArgumentParser) -> None:
 def restored_slot(config: Config, given: int | None) -> int | None:
     """The last slot that may have been shown, by the operator's word; None if nothing was said."""
     from wevent.errors import InvalidSetting
-    from wevent.store.founding import terms_of
+    from wevent.store.build import terms_of
 
     if given == BY_THE_CLOCK:
         if config.slots.closing != "arrival":
@@ -57,7 +57,7 @@ def restored_slot(config: Config, given: int | None) -> int | None:
 
 def plan(config: Config, database: Database, shown: int | None) -> Opening:
     """Say what would follow from opening the stream: which slots are given up, and for how long nobody spends."""
-    from wevent.store.founding import terms_of
+    from wevent.store.build import terms_of
     from wevent.store.writer import plan_opening
 
     opening = plan_opening(database, config.stream.name, witness_of(config), terms_of(config, now(), shown))

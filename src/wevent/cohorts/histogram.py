@@ -226,8 +226,8 @@ class Reader:
     ) -> dict[int, Counts]:
         nobody = np.zeros(len(self._domain), np.int64)
         extra: dict[int, Counts] = dict.fromkeys(groups.values(), nobody)  # given or not, they take the same path
-        strangers = slot.strangers or {}
-        for name, given in [*(slot.groups or {}).items(), *strangers.items()]:
+        unlisted = slot.unlisted or {}
+        for name, given in [*(slot.groups or {}).items(), *unlisted.items()]:
             if name not in groups:
                 raise UnknownUser(
                     f"slot {slot.number} has a group that was never declared; known are {len(groups)} groups. "
@@ -236,7 +236,7 @@ class Reader:
                 )
             row = groups[name]
             counts = self._whole(slot, np.asarray(given), (len(self._domain),))
-            if name in strangers:
+            if name in unlisted:
                 counts = np.minimum(counts, sizes[row] * self._contributions)
             else:
                 self._within_size(slot, counts.sum(), sizes[row])

@@ -43,7 +43,7 @@ class Register:
         self._position: dict[Hashable, int] | None = None
         self._rows = np.empty(0, np.int64)
         self._free: list[int] = []
-        self._away: dict[Hashable, int] = {}
+        self._departed: dict[Hashable, int] = {}
         self.changes = object()  # another one after every change, so that no two registers are taken for one
         self.table: list[Requirement] = []
         self.asks = np.empty(0, np.int64)
@@ -151,7 +151,7 @@ class Register:
     @property
     def vacant(self) -> bool:
         """Whether any position has no owner."""
-        return bool(self._away or self._free)
+        return bool(self._departed or self._free)
 
     @property
     def users(self) -> Sequence[Hashable]:
@@ -176,7 +176,7 @@ class Register:
         twin = Register()
         twin._users = self._users if isinstance(self._users, range) else list(self._users)
         twin._position = None if self._position is None else dict(self._position)
-        twin._rows, twin._free, twin._away = self._rows.copy(), list(self._free), dict(self._away)
+        twin._rows, twin._free, twin._departed = self._rows.copy(), list(self._free), dict(self._departed)
         twin.table, twin.asks, twin.sizes = list(self.table), self.asks.copy(), self.sizes.copy()
         twin.groups = dict(self.groups)
         return twin
@@ -201,7 +201,7 @@ class Register:
             if place == self._rows.size:
                 self._rows = np.concatenate([self._rows, np.full(max(16, place), NOBODY)])
         self._index()[user] = place
-        self._away.pop(user, None)
+        self._departed.pop(user, None)
         self._rows[place] = row
         self.changes = object()
         return place
@@ -215,12 +215,12 @@ class Register:
         """End a registration; the position stays reserved until `forget`."""
         place = self.position(user)
         self._rows[place] = NOBODY
-        self._away[user] = place
+        self._departed[user] = place
         self.changes = object()
 
     def forget(self, user: Hashable) -> None:
         """Give the position of somebody who left free for somebody else."""
-        place = self._away.pop(user)
+        place = self._departed.pop(user)
         self._index().pop(user)
         self._listed()[place] = None
         self._free.append(place)

@@ -18,7 +18,7 @@ Number = float | int | str | Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class BudgetWindow:
     """At most `epsilon` over any `window` consecutive slots.
 
     Guarantees:
@@ -41,7 +41,7 @@ class Over:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed(Over):
+class Fixed(BudgetWindow):
     """The same budget and window for as long as it is in force.
 
     Guarantees:
@@ -49,7 +49,7 @@ class Fixed(Over):
     """
 
     def __init__(self, epsilon: Number, window: int) -> None:
-        Over.__init__(self, epsilon, window)
+        BudgetWindow.__init__(self, epsilon, window)
         _check_share(self)
 
 
@@ -58,16 +58,16 @@ class Dynamic:
     """What was spent lately (`backward`) and what will be spent from now on (`forward`).
 
     Declared for one slot, and again in each slot until it is changed. Both sides are given as
-    `Over(epsilon, window)` or as a pair `(epsilon, window)`. Without a backward side only the slot
+    `BudgetWindow(epsilon, window)` or as a pair `(epsilon, window)`. Without a backward side only the slot
     itself is limited, to the largest budget there is, which never binds.
     """
 
-    forward: Over
-    backward: Over
+    forward: BudgetWindow
+    backward: BudgetWindow
     _hash: int = field(repr=False, compare=False)
 
     def __init__(
-        self, forward: Over | tuple[Number, int], backward: Over | tuple[Number, int] = (MAX_EPSILON, 1)
+        self, forward: BudgetWindow | tuple[Number, int], backward: BudgetWindow | tuple[Number, int] = (MAX_EPSILON, 1)
     ) -> None:
         object.__setattr__(self, "forward", _over(forward))
         object.__setattr__(self, "backward", _over(backward))
@@ -172,15 +172,15 @@ def check_share_ratio(requirement: Requirement, shares: tuple[int, int], limits:
         )
 
 
-def _over(side: Any) -> Over:
-    if isinstance(side, Over):
+def _over(side: Any) -> BudgetWindow:
+    if isinstance(side, BudgetWindow):
         return side
     if isinstance(side, tuple | list) and len(side) == 2:
-        return Over(side[0], side[1])
+        return BudgetWindow(side[0], side[1])
     raise InvalidRequirement("a side of a dynamic requirement is Over(epsilon, window) or a pair (epsilon, window)")
 
 
-def _check_share(side: Over) -> None:
+def _check_share(side: BudgetWindow) -> None:
     if side.share < 1:
         raise InvalidRequirement(
             f"epsilon={show(side.units)} over window={side.window} leaves a share E/(2w) below one unit of 1e-9; "

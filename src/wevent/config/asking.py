@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wevent.cohorts.register import Register
-from wevent.cohorts.requirement import Dynamic, Fixed, Over, Requirement, check_limits
+from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Requirement, check_limits
 from wevent.config.model import Config
 from wevent.config.people import LEAVE
 from wevent.errors import InvalidRequirement, Unreadable, WeventError, WrongKind
@@ -52,8 +52,8 @@ def to_requirement(
         raise InvalidRequirement("a backward side needs both an epsilon and a window")
     required: Requirement = Fixed(_epsilon(config, epsilon), _window(config, window))
     if backward_epsilon:
-        back = Over(_epsilon(config, backward_epsilon), _window(config, backward_window))
-        required = Dynamic(Over(_epsilon(config, epsilon), _window(config, window)), back)
+        back = BudgetWindow(_epsilon(config, backward_epsilon), _window(config, backward_window))
+        required = Dynamic(BudgetWindow(_epsilon(config, epsilon), _window(config, window)), back)
     check_requirement(config, required)
     return required
 

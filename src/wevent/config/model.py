@@ -148,7 +148,7 @@ class PrivacyPart(Part):
     neighbours: Neighbours = "add_remove"
     infeasible: WhenInfeasible = "project"
     rest: Rest = "all"
-    horizon: Annotated[int, Field(ge=1, le=MAX_WINDOW)] = 1
+    history_slots: Annotated[int, Field(ge=1, le=MAX_WINDOW)] = 1
     limits: LimitsPart = LimitsPart()
 
     @model_validator(mode="after")
@@ -282,7 +282,7 @@ class Config(Part):
             "privacy.neighbours": privacy.neighbours,
             "privacy.infeasible": privacy.infeasible,
             "privacy.rest": privacy.rest,
-            "privacy.horizon": privacy.horizon,
+            "privacy.horizon": privacy.history_slots,
             "privacy.limits": limits,
             "levels.budgets": levels,
             "levels.windows": dict(self.levels.windows),

@@ -67,7 +67,7 @@ class Trigger(Protocol):
 
 def measure_change(
     tally: Tally,
-    part_1: Units,
+    change_budget: Units,
     reference: npt.NDArray[np.float64] | Counts,
     sizes: npt.NDArray[np.int64],
     sensitivity: int,
@@ -79,7 +79,7 @@ def measure_change(
         Everything that meets noise is whole: the reference is rounded first.
         A person loses at most their part-1 budget by it.
     """
-    selection = choose_threshold(part_1, sizes, sensitivity)
+    selection = choose_threshold(change_budget, sizes, sensitivity)
     if selection.threshold == 0:
         return None
     kept = keep_people(tally, selection, sizes, noise)
@@ -98,7 +98,7 @@ def scale(selection: Selection, sensitivity: int) -> float:
     return sensitivity * NANO / selection.threshold if selection.threshold else math.inf
 
 
-class Bar(Protocol):
+class PublishThreshold(Protocol):
     """How much change is worth a release."""
 
     def __call__(self, selection: Selection, sensitivity: int) -> float:
@@ -109,7 +109,7 @@ class Bar(Protocol):
 class ChangeTrigger:
     """Publish when the measured change is above a bar."""
 
-    def __init__(self, bar: Bar = deviation) -> None:
+    def __init__(self, bar: PublishThreshold = deviation) -> None:
         self.bar = bar
 
     def decide(
@@ -123,7 +123,7 @@ class ChangeTrigger:
         noise: Noise,
     ) -> Verdict:
         """Measure, then compare."""
-        change = measure_change(tally, offer.part_1, reference, sizes, sensitivity, noise)
+        change = measure_change(tally, offer.change_budget, reference, sizes, sensitivity, noise)
         if change is None:
             return Verdict(publish=False)
         return Verdict(selection.threshold > 0 and change.distance > self.bar(selection, sensitivity), change)

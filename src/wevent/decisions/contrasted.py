@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wevent.cohorts.histogram import RowTally, Tally
 from wevent.decisions.estimators import Sizes
-from wevent.decisions.evidence import Contrast, Evidence, Floats, Foreseen, Offers, Public, Ways
+from wevent.decisions.evidence import Contrast, Evidence, Floats, ForecastError, MeasurementOptions, Offers, Public
 from wevent.decisions.pooled import ASSUMPTION, Caps, choose_cap, pool, several_caps
 from wevent.decisions.selection import Selection
 from wevent.decisions.weighting import add_noise, laplace_variance, weigh_signed, weight_bits, weighted_sums
@@ -82,13 +82,13 @@ class PooledWithContrast:
         base |= {"noise": float(best.noise[0] + best.lean[0])}
         return Divided(**base, tenths=tenths, offset=float(best.offset[0]))
 
-    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> ForecastError:
         """What each of several offers would give, all at once."""
         caps = several_caps(offers.budgets, sizes, sensitivity, public)
         if caps is None:
             caps = Caps.of_each([choose_cap(offer, sizes, sensitivity, public)[1] for offer in offers.budgets])
         best = self._best(caps, sensitivity, public, offers.gap)
-        return Foreseen(np.where(caps.threshold > 0, best.noise, np.inf), best.lean)
+        return ForecastError(np.where(caps.threshold > 0, best.noise, np.inf), best.lean)
 
     def _best(self, caps: Caps, sensitivity: int, public: Public | None, gap: Floats | None) -> _Best:
         """The best way to measure of each offer.
@@ -107,7 +107,7 @@ class PooledWithContrast:
         noise = caps.noise[:, None, None] / np.square(1 - tenths / 10)
         contrast = 2 * np.square(sensitivity * reach * 10 / tenths)
         parts = np.broadcast_arrays(noise, contrast, offset, caps.uneven[:, None, None], tenths)
-        ways = Ways(*parts[:4])
+        ways = MeasurementOptions(*parts[:4])
         error, lean = ways.noise, np.zeros(ways.noise.shape)
         if doubt is not None:
             found = doubt.error(ways, None if gap is None else gap[:, None, None])

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.evidence import Evidence, Floats, Foreseen, Offers, Public
+from wevent.decisions.evidence import Evidence, Floats, ForecastError, Offers, Public
 from wevent.decisions.sampling import sample
 from wevent.decisions.selection import (
-    Crowding,
+    Concentration,
     Selection,
     choose_threshold,
     worst,
@@ -28,7 +28,7 @@ from wevent.noise import Noise
 from wevent.units import MAX_EPSILON, NANO, Units
 
 Sizes = npt.NDArray[np.int64]
-Expect = Callable[[Floats | None, int], Crowding]
+Expect = Callable[[Floats | None, int], Concentration]
 """What is public and how many are registered come in; where lost people are thought to stand goes out."""
 
 
@@ -45,7 +45,7 @@ class Estimator(Protocol):
         """The threshold for these budgets; `public` are the counts shown last, None before any (axes: cell)."""
         ...
 
-    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> ForecastError:
         """What each of several offers would give."""
         ...
 
@@ -75,9 +75,11 @@ class Sampled:
         """The threshold of least error."""
         if self.expect is worst:
             return choose_threshold(budgets, sizes, sensitivity)
-        return choose_threshold(budgets, sizes, sensitivity, crowding=self.expect(counts_of(public), int(sizes.sum())))
+        return choose_threshold(
+            budgets, sizes, sensitivity, concentration=self.expect(counts_of(public), int(sizes.sum()))
+        )
 
-    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> ForecastError:
         """The error of each of several offers."""
         return one_by_one(self, offers, sizes, sensitivity, public)
 
@@ -108,11 +110,11 @@ class Unbiased:
         noise = 2.0 * (sensitivity * NANO / threshold) ** 2 if threshold > 0 else math.inf
         return Selection(max(threshold, 0), 0.0, 0.0, noise, budgets, threshold)
 
-    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> ForecastError:
         """The error of each of several offers, all at once."""
         least = offers.budgets[:, sizes > 0].min(axis=1, initial=MAX_EPSILON * NANO)
         with np.errstate(divide="ignore"):
-            return Foreseen(2.0 * np.square(sensitivity * NANO / least), np.zeros(least.size))
+            return ForecastError(2.0 * np.square(sensitivity * NANO / least), np.zeros(least.size))
 
     def draw(
         self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
@@ -123,10 +125,12 @@ class Unbiased:
         return Evidence(counts, np.full(counts.size, variance))
 
 
-def one_by_one(estimator: Estimator, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
+def one_by_one(
+    estimator: Estimator, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None
+) -> ForecastError:
     """What each of several offers would give, asked for one after the other."""
     errors = np.array([estimator.choose(offer, sizes, sensitivity, public).error for offer in offers.budgets])
-    return Foreseen(errors, np.zeros(errors.size))
+    return ForecastError(errors, np.zeros(errors.size))
 
 
 def counts_of(public: Public | None) -> Floats | None:

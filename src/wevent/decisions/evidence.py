@@ -53,7 +53,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class MeasurementOptions:
     """Several ways to measure pooled counts with a contrast; arrays of one shape.
 
     Attributes:
@@ -69,10 +69,10 @@ class Ways:
     leverage: Floats
 
 
-class Doubt(Protocol):
+class BiasForecast(Protocol):
     """How far pooled counts may lean towards lenient people, as far as contrasts have told."""
 
-    def error(self, ways: Ways, gap: Floats | None = None) -> tuple[Floats, Floats]:
+    def error(self, ways: MeasurementOptions, gap: Floats | None = None) -> tuple[Floats, Floats]:
         """Expected squared error of corrected counts: what a filter can average out, and what it cannot.
 
         Args:
@@ -83,7 +83,7 @@ class Doubt(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class ForecastError:
     """What several offers would give (axes: offer).
 
     Attributes:
@@ -100,7 +100,7 @@ class Public:
     """What is known before a publication: counts (axes: cell), and how far pooled ones may lean."""
 
     counts: Floats = field(repr=False)
-    doubt: Doubt | None = field(default=None, repr=False)
+    doubt: BiasForecast | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ import numpy as np
 
 from wevent.cohorts.histogram import Tally
 from wevent.decisions.estimators import Sizes, before, counts_of, nothing, one_by_one
-from wevent.decisions.evidence import Evidence, Floats, Foreseen, Offers, Public
-from wevent.decisions.selection import Crowding, Selection, floor_to_steps, grades
+from wevent.decisions.evidence import Evidence, Floats, ForecastError, Offers, Public
+from wevent.decisions.selection import Concentration, Selection, floor_to_steps, grades
 from wevent.decisions.weighting import Weights, add_noise, laplace_variance, weigh, weight_bits, weighted_sums
 from wevent.noise import Noise
 from wevent.settings import has_numba
@@ -49,12 +49,12 @@ class Pooled:
         """The cap of least error: noise, and the variance of counting some people more than others."""
         return choose_cap(budgets, sizes, sensitivity, public)[0]
 
-    def foresee(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> Foreseen:
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> ForecastError:
         """The error of each of several offers, all at once."""
         caps = several_caps(offers.budgets, sizes, sensitivity, public)
         if caps is None:
             return one_by_one(self, offers, sizes, sensitivity, public)
-        return Foreseen(caps.error, np.zeros(caps.error.size))
+        return ForecastError(caps.error, np.zeros(caps.error.size))
 
     def draw(
         self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
@@ -104,13 +104,13 @@ def choose_cap(budgets: Units, sizes: Sizes, sensitivity: int, public: Public | 
     if not (values > 0).any():
         return nothing(budgets), None
     n = int(people.sum())
-    crowding = Crowding(_scatter(public, n), 0.0)
-    caps = _best_caps((values / NANO)[None], people[None], sensitivity, crowding)
+    concentration = Concentration(_scatter(public, n), 0.0)
+    caps = _best_caps((values / NANO)[None], people[None], sensitivity, concentration)
     if bits is not None:
         budgets = floor_to_steps(budgets, bits)
     threshold = round(float(caps.threshold[0]) * NANO)
     variance, noise = float(caps.uneven[0] * n), float(caps.noise[0])
-    return Selection(threshold, variance, 0.0, noise, budgets, int(values[0]), crowding), caps
+    return Selection(threshold, variance, 0.0, noise, budgets, int(values[0]), concentration), caps
 
 
 def several_caps(budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Caps | None:
@@ -120,11 +120,11 @@ def several_caps(budgets: Units, sizes: Sizes, sensitivity: int, public: Public 
         return None
     order = np.argsort(budgets[:, there], axis=1)
     values = np.take_along_axis(budgets[:, there], order, axis=1)
-    crowding = Crowding(_scatter(public, int(sizes.sum())), 0.0)
-    return _best_caps(values / NANO, sizes[there][order], sensitivity, crowding)
+    concentration = Concentration(_scatter(public, int(sizes.sum())), 0.0)
+    return _best_caps(values / NANO, sizes[there][order], sensitivity, concentration)
 
 
-def _best_caps(e: Floats, people: Sizes, sensitivity: int, crowding: Crowding) -> Caps:
+def _best_caps(e: Floats, people: Sizes, sensitivity: int, concentration: Concentration) -> Caps:
     """All caps at once; budgets ascend along the last axis, equal ones do no harm."""
     n = people.sum(axis=-1, keepdims=True).astype(np.float64)
     at_least = n - before(people)  # people who offer this much or more
@@ -134,7 +134,7 @@ def _best_caps(e: Floats, people: Sizes, sensitivity: int, crowding: Crowding) -
     with np.errstate(divide="ignore", invalid="ignore"):
         noise = 2.0 * np.square(sensitivity * n / sums)
         uneven = np.maximum(n * squares / np.square(sums) - 1.0, 0.0)
-        error = np.where(e > 0, noise + uneven * n * crowding.variance, np.inf)
+        error = np.where(e > 0, noise + uneven * n * concentration.variance, np.inf)
     # Where hardly anybody has any budget, the lowest cap there is.
     open_to = (at_least >= _LENIENT * n) | (np.cumsum(e > 0, axis=-1) == 1)
     best = np.argmin(np.where(open_to, error, np.inf), axis=-1)[:, None]

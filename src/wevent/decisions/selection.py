@@ -27,7 +27,7 @@ REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Crowding:
+class Concentration:
     """How much of the loss falls on one cell, in the mean over cells: factors for variance and squared bias.
 
     The factors of 1 are the worst case: everybody who is lost stands in one cell, and that cell is looked at.
@@ -37,15 +37,15 @@ class Crowding:
     squared_bias: float = 1.0
 
 
-WORST = Crowding()
+WORST = Concentration()
 
 
-def worst(public: npt.NDArray[np.float64] | None, people: int) -> Crowding:
+def worst(public: npt.NDArray[np.float64] | None, people: int) -> Concentration:
     """Everybody who is lost stands in one cell, whatever is public."""
     return WORST
 
 
-def expected(public: npt.NDArray[np.float64] | None, people: int) -> Crowding:
+def expected(public: npt.NDArray[np.float64] | None, people: int) -> Concentration:
     """People who are lost stand where the public counts say that people are, in proportion (axes of `public`: cell).
 
     Guarantees:
@@ -55,7 +55,7 @@ def expected(public: npt.NDArray[np.float64] | None, people: int) -> Crowding:
     if public is None or people < 1:
         return WORST
     share = np.clip(public / people, 0.0, 1.0)
-    return Crowding(float(share.mean()), float(np.square(share).mean()))
+    return Concentration(float(share.mean()), float(np.square(share).mean()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,16 @@ class Selection:
     noise: float
     budgets: Units = field(repr=False, compare=False)
     least: int = field(default=0, repr=False)
-    crowding: Crowding = field(default=WORST, repr=False)
+    concentration: Concentration = field(default=WORST, repr=False)
 
     @property
     def error(self) -> float:
         """Expected squared error of a cell: at most, or in the mean over cells, as the crowding says."""
-        return self.variance * self.crowding.variance + self.squared_bias * self.crowding.squared_bias + self.noise
+        return (
+            self.variance * self.concentration.variance
+            + self.squared_bias * self.concentration.squared_bias
+            + self.noise
+        )
 
 
 def choose_threshold(
@@ -91,7 +95,7 @@ def choose_threshold(
     sizes: npt.NDArray[np.int64],
     sensitivity: int,
     *,
-    crowding: Crowding = WORST,
+    concentration: Concentration = WORST,
     fast: bool | None = None,
 ) -> Selection:
     """The threshold of least error among the positive budgets, the smallest on a tie.
@@ -108,20 +112,22 @@ def choose_threshold(
         People with budget 0 count as lost.
     """
     if budgets.size <= REMEMBERED:
-        return _choose_again(budgets.tobytes(), sizes.tobytes(), sensitivity, crowding)
-    return _choose(budgets, sizes, sensitivity, crowding, has_numba() if fast is None else fast)
+        return _choose_again(budgets.tobytes(), sizes.tobytes(), sensitivity, concentration)
+    return _choose(budgets, sizes, sensitivity, concentration, has_numba() if fast is None else fast)
 
 
 @lru_cache(maxsize=16)
-def _choose_again(budgets: bytes, sizes: bytes, sensitivity: int, crowding: Crowding) -> Selection:
+def _choose_again(budgets: bytes, sizes: bytes, sensitivity: int, concentration: Concentration) -> Selection:
     """With few rows, what was chosen before: measuring change offers the same budgets in every slot."""
     offered, people = np.frombuffer(budgets, np.int64), np.frombuffer(sizes, np.int64)
     if offered.size <= _FEW:
-        return _choose_few(offered, people, sensitivity, crowding)
-    return _choose(offered, people, sensitivity, crowding, fast=False)
+        return _choose_few(offered, people, sensitivity, concentration)
+    return _choose(offered, people, sensitivity, concentration, fast=False)
 
 
-def _choose_few(budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, crowding: Crowding) -> Selection:
+def _choose_few(
+    budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, concentration: Concentration
+) -> Selection:
     """The scan of `_losses` in plain numbers, which is quicker for a handful of rows."""
     people: dict[int, int] = {}
     for value, size in zip(budgets.tolist(), sizes.tolist(), strict=True):
@@ -144,13 +150,13 @@ def _choose_few(budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, 
         before = value
         if value > 0:
             noise = 2.0 * (sensitivity * NANO / value) ** 2
-            if V * crowding.variance + D * D * crowding.squared_bias + noise < best.error:
-                best = Selection(value, V, D * D, noise, budgets, values[0], crowding)
+            if V * concentration.variance + D * D * concentration.squared_bias + noise < best.error:
+                best = Selection(value, V, D * D, noise, budgets, values[0], concentration)
     return best
 
 
 def _choose(
-    budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, crowding: Crowding, fast: bool
+    budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, concentration: Concentration, fast: bool
 ) -> Selection:
     values, people, bits = grades(budgets, sizes, fast)
     positive = values > 0
@@ -159,7 +165,7 @@ def _choose(
     variance, squared_bias = _losses(values, people)
     noise = 2.0 * (sensitivity * NANO / values[positive]) ** 2
     lost = values.size - noise.size
-    error = variance[lost:] * crowding.variance + squared_bias[lost:] * crowding.squared_bias + noise
+    error = variance[lost:] * concentration.variance + squared_bias[lost:] * concentration.squared_bias + noise
     best = int(np.argmin(error))
     if bits is not None and lost + best > 0:  # somebody is sampled
         budgets = floor_to_steps(budgets, bits)
@@ -170,7 +176,7 @@ def _choose(
         float(noise[best]),
         budgets,
         int(values[0]),
-        crowding,
+        concentration,
     )
 
 

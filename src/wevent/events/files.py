@@ -19,16 +19,16 @@ import numpy as np
 from wevent.errors import Unreadable
 from wevent.events.bounding import OneCell
 from wevent.events.formats import SUFFIXES, Columns, Format, Raw, Reader, check_beginning, format_of, line_reader
-from wevent.events.gathering import Listing, Portion, SlotRows, gather
+from wevent.events.gathering import EventBatch, Listing, SlotRows, gather
 from wevent.events.headers import HEAD
 from wevent.events.lines import Lines
 from wevent.events.names import show_name
 from wevent.events.parquet import open_parquet, python_rows, reading, sorting_select
 from wevent.events.refusals import Refusal, RefusedEvent
 from wevent.events.scratch import Scratch
-from wevent.events.sorting import Door, Sorted, Sorter
 from wevent.events.staging import ACCEPTED, REFUSALS, Staging
 from wevent.events.timeline import TimesSeen
+from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 
 if TYPE_CHECKING:
     import duckdb
@@ -95,16 +95,16 @@ class GroupedFiles:
     def __init__(
         self,
         files: Sequence[Path],
-        sorter: Sorter,
-        door: Door,
+        validator: EventValidator,
+        acceptance_window: AcceptanceWindow,
         policy: OneCell,
         columns: Columns,
         *,
         memory: str = "1GB",
         progress: Progress | None = None,
     ) -> None:
-        self._sorter, self._door, self._columns = sorter, door, columns
-        self._domain = len(sorter.cells.names)
+        self._sorter, self._door, self._columns = validator, acceptance_window, columns
+        self._domain = len(validator.cells.names)
         self._progress = progress or (lambda path: None)
         self._scratch = Scratch()
         self._connection: Any = None
@@ -158,7 +158,7 @@ class GroupedFiles:
         """How many events were refused, by kind."""
         return Counter({kind: number for kind, number in self.tallies.items() if kind != ACCEPTED})
 
-    def portions(self, slot: int) -> Iterator[Portion]:
+    def portions(self, slot: int) -> Iterator[EventBatch]:
         """The events of a slot, a bounded number at a time."""
         first, last = self._where.get(slot - self._door.first, (0, -1))
         group = self._sorter.group
@@ -170,12 +170,12 @@ class GroupedFiles:
                     [slot - self._door.first, start, min(last, start + _AT_ONCE - 1)],
                 ).fetchnumpy()
             person, offset, cell = (np.asarray(found[name]).astype(np.int64) for name in ("person", "k", "cell"))
-            strangers: list[str] = []
+            unlisted: list[str] = []
             if group and (person < 0).any():
-                unlisted = np.flatnonzero(person < 0)
-                strangers = np.asarray(found["stranger"], object)[unlisted].tolist()
-                person[unlisted] = -1 - np.arange(unlisted.size)
-            yield Portion(person, offset, cell, strangers)
+                unlisted_events = np.flatnonzero(person < 0)
+                unlisted = np.asarray(found["stranger"], object)[unlisted_events].tolist()
+                person[unlisted_events] = -1 - np.arange(unlisted_events.size)
+            yield EventBatch(person, offset, cell, unlisted)
 
     def _group(self, files: list[tuple[Path, Format]]) -> None:
         with reading():
@@ -222,7 +222,7 @@ class GroupedFiles:
             refused: Counter[Refusal] = Counter()
             self._keep(staging, self._sorter.sort_raw(_told(some, self._columns, refused), self._door, refused))
 
-    def _keep(self, staging: Staging, events: Sorted) -> None:
+    def _keep(self, staging: Staging, events: AcceptedEvents) -> None:
         self.tallies.update({kind.value: number for kind, number in events.refused.items()})
         self.seen = self.seen.and_also(events.seen)
         self._usable += events.slot.size + sum(events.refused[kind] for kind in ELSEWHEN)

@@ -29,18 +29,18 @@ class SlotRows:
 
     number: int
     cells: Ints = field(repr=False)
-    strangers: Ints = field(repr=False)
+    unlisted: Ints = field(repr=False)
     arrivals: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
-    """Some events of one slot (axes: event); person -1 - k is the k-th of `strangers`."""
+class EventBatch:
+    """Some events of one slot (axes: event); person -1 - k is the k-th of `unlisted`."""
 
     person: Ints = field(repr=False)
     offset: Ints = field(repr=False)
     cell: Ints = field(repr=False)
-    strangers: Sequence[str] = field(repr=False)
+    unlisted: Sequence[str] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class Listing:
         return cls(people, np.ones(len(people), bool))
 
 
-def gather(number: int, portions: Iterable[Portion], policy: OneCell, listing: Listing, domain: int) -> SlotRows:
+def gather(number: int, portions: Iterable[EventBatch], policy: OneCell, listing: Listing, domain: int) -> SlotRows:
     """One cell for everybody in a slot.
 
     Guarantees:
         The result does not depend on the order of events, on portions, or on an event being there twice.
         It does not depend on whether an event named its person by number or by name.
-        Everybody counts at most once: in `cells` if they are listed in this slot, otherwise in `strangers`.
+        Everybody counts at most once: in `cells` if they are listed in this slot, otherwise in `unlisted`.
         Somebody's cell does not depend on others' events.
     """
     many = listing.listed.size
@@ -82,21 +82,21 @@ def gather(number: int, portions: Iterable[Portion], policy: OneCell, listing: L
         listed.take(person[known], portion.offset[known], portion.cell[known])
         if not known.all():
             numbers, which = np.unique(person[~known], return_inverse=True)
-            keys = [portion.strangers[-1 - k] if k < 0 else k for k in numbers.tolist()]
+            keys = [portion.unlisted[-1 - k] if k < 0 else k for k in numbers.tolist()]
             places = np.array([others.setdefault(key, len(others)) for key in keys], np.int64)
             apart.append((places[which], portion.offset[~known], portion.cell[~known]))
     rest = bounding(policy, len(others), domain)
     for place, offset, cell in apart:
         rest.take(place, offset, cell)
-    strangers = rest.cells() if others else np.empty(0, np.int64)
-    return SlotRows(number, listed.cells(), np.bincount(strangers[strangers >= 0], minlength=domain))
+    unlisted = rest.cells() if others else np.empty(0, np.int64)
+    return SlotRows(number, listed.cells(), np.bincount(unlisted[unlisted >= 0], minlength=domain))
 
 
-def _numbered(portion: Portion, people: Mapping[str, int]) -> Ints:
-    """The person of each event: a number where there is one by now, -1 - k for the k-th of `strangers` otherwise."""
-    if not portion.strangers:
+def _numbered(portion: EventBatch, people: Mapping[str, int]) -> Ints:
+    """The person of each event: a number where there is one by now, -1 - k for the k-th of `unlisted` otherwise."""
+    if not portion.unlisted:
         return portion.person
-    numbers = np.array([people.get(name, -1 - k) for k, name in enumerate(portion.strangers)], np.int64)
+    numbers = np.array([people.get(name, -1 - k) for k, name in enumerate(portion.unlisted)], np.int64)
     unnamed = portion.person < 0
     person = portion.person.copy()
     person[unnamed] = numbers[-1 - portion.person[unnamed]]

@@ -19,8 +19,8 @@ from wevent.events.formats import MICROSECONDS, Columns
 from wevent.events.headers import check_columns
 from wevent.events.names import WHOLE_TYPES, show_name, sql_name
 from wevent.events.refusals import Refusal
-from wevent.events.sorting import Door, Sorter
 from wevent.events.timeline import EARLIEST, LATEST, TimesSeen
+from wevent.events.validation import AcceptanceWindow, EventValidator
 
 if TYPE_CHECKING:
     import duckdb
@@ -162,13 +162,17 @@ def python_rows(connection: duckdb.DuckDBPyConnection, file: ParquetFile) -> Ite
             yield some
 
 
-def sorting_select(file: ParquetFile, sorter: Sorter, door: Door) -> str:
+def sorting_select(file: ParquetFile, validator: EventValidator, acceptance_window: AcceptanceWindow) -> str:
     """The select that sorts a file whose times DuckDB can read."""
-    grid = sorter.cells if isinstance(sorter.cells, GridCells) else None
-    start, first, width = sorter.timeline.start(1), sorter.timeline.start(door.first), sorter.timeline.width
+    grid = validator.cells if isinstance(validator.cells, GridCells) else None
+    start, first, width = (
+        validator.timeline.start(1),
+        validator.timeline.start(acceptance_window.first),
+        validator.timeline.width,
+    )
     if grid is None:
         where, unplaced, odd = f"{file.places[0]} AS x", "x IS NULL", "FALSE"
-        join, cell = "LEFT JOIN cells c ON c.name = e.x", f"coalesce(c.id, {sorter.cells.other})"
+        join, cell = "LEFT JOIN cells c ON c.name = e.x", f"coalesce(c.id, {validator.cells.other})"
     else:
         longitude, latitude = file.places
         where, join, unplaced = f"{longitude} AS x, {latitude} AS y", "", "FALSE"
@@ -186,14 +190,14 @@ def sorting_select(file: ParquetFile, sorter: Sorter, door: Door) -> str:
         f"WHEN {unplaced} THEN {_CODE[Refusal.PLACELESS]} "
         f"WHEN t < {start} THEN {_CODE[Refusal.EARLY]} "
         f"WHEN t < {first} THEN {_CODE[Refusal.LATE]} "
-        f"WHEN t >= {door.until} THEN {_CODE[Refusal.FUTURE]} "
-        f"WHEN {'FALSE' if sorter.group else 'p.id IS NULL'} THEN {_CODE[Refusal.UNLISTED]} "
+        f"WHEN t >= {acceptance_window.until} THEN {_CODE[Refusal.FUTURE]} "
+        f"WHEN {'FALSE' if validator.group else 'p.id IS NULL'} THEN {_CODE[Refusal.UNLISTED]} "
         f"WHEN {odd} THEN {_CODE[Refusal.PLACELESS]} "
         f"WHEN ({cell}) < 0 THEN {_CODE[Refusal.OUTSIDE]} ELSE 0 END"
     )
     outer = (
         f"SELECT {kind} AS kind, coalesce(p.id, -1) AS person, "  # noqa: S608
-        f"{'CASE WHEN p.id IS NULL THEN u END' if sorter.group else 'NULL'} AS s, "
+        f"{'CASE WHEN p.id IS NULL THEN u END' if validator.group else 'NULL'} AS s, "
         f"CASE WHEN {timed} THEN t - {first} END AS since, {cell} AS cell "
         f"FROM ({inner}) e LEFT JOIN people p ON p.name = u {join}"
     )

@@ -35,12 +35,12 @@ class Slot:
     places: Places | None = field(default=None, repr=False)
     groups: Mapping[Any, npt.ArrayLike] | None = field(default=None, repr=False)
     counts: npt.NDArray[np.integer[Any]] | None = field(default=None, repr=False)
-    strangers: Mapping[Any, npt.ArrayLike] | None = field(default=None, repr=False)
+    unlisted: Mapping[Any, npt.ArrayLike] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.number, bool) or not isinstance(self.number, int | np.integer) or self.number < 1:
             raise InvalidInput("a slot's number is a whole number from 1 on")
-        if self.counts is not None and not (self.places is self.groups is self.strangers is None):
+        if self.counts is not None and not (self.places is self.groups is self.unlisted is None):
             raise WrongShape(f"slot {self.number} gives both counts per row and single places; give one of them")
 
     @classmethod

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from wevent.events.cells import GridCells
 from wevent.events.refusals import Refusal
-from wevent.events.sorting import Door, Sorted, Sorter
+from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,12 +25,14 @@ REFUSALS = {-1 - k: kind.value for k, kind in enumerate(Refusal)}
 class Staging:
     """Tables of people, cells and events inside DuckDB."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, sorter: Sorter, door: Door) -> None:
-        self.sorter, self.door = sorter, door
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, validator: EventValidator, acceptance_window: AcceptanceWindow
+    ) -> None:
+        self.validator, self.acceptance_window = validator, acceptance_window
         self._connection = connection
-        ids = np.array(list(sorter.people.values()), np.int32)
-        self._fill("people", "name VARCHAR, id INTEGER", {"name": _words(list(sorter.people)), "id": ids})
-        cells = [] if isinstance(sorter.cells, GridCells) else list(sorter.cells.names)
+        ids = np.array(list(validator.people.values()), np.int32)
+        self._fill("people", "name VARCHAR, id INTEGER", {"name": _words(list(validator.people)), "id": ids})
+        cells = [] if isinstance(validator.cells, GridCells) else list(validator.cells.names)
         self._fill(
             "cells", "name VARCHAR, id INTEGER", {"name": _words(cells), "id": np.arange(len(cells), dtype=np.int32)}
         )
@@ -43,15 +45,15 @@ class Staging:
         """The events that were inserted."""
         return "SELECT slot, person, stranger, k, cell FROM staged"
 
-    def insert(self, events: Sorted) -> None:
+    def insert(self, events: AcceptedEvents) -> None:
         """Hand over events that were sorted elsewhere."""
         if not events.slot.size:
             return
-        strangers = [events.strangers[-1 - person] if person < 0 else None for person in events.person.tolist()]
+        unlisted = [events.unlisted[-1 - person] if person < 0 else None for person in events.person.tolist()]
         batch = {
-            "slot": events.slot - self.door.first,
+            "slot": events.slot - self.acceptance_window.first,
             "person": np.maximum(events.person, -1).astype(np.int32),
-            "stranger": _words(strangers),
+            "stranger": _words(unlisted),
             "k": events.offset,
             "cell": events.cell.astype(np.int32),
         }
@@ -61,7 +63,7 @@ class Staging:
 
     def ordering(self, selects: Sequence[str]) -> list[str]:
         """Statements that put all events into the table `events`, slot after slot, refused ones first."""
-        columns = "slot, person, k, cell" + (", stranger" if self.sorter.group else "")
+        columns = "slot, person, k, cell" + (", stranger" if self.validator.group else "")
         return [f"CREATE TABLE events AS SELECT {columns} FROM ({' UNION ALL '.join(selects)}) ORDER BY slot"]  # noqa: S608
 
     def _fill(self, table: str, columns: str, batch: dict[str, npt.NDArray[Any]]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from wevent.cohorts.counting import Counts
 from wevent.decisions.evidence import Evidence, Public
 from wevent.releases.bank import Bank, Later, laplace_patience
-from wevent.releases.contrast import Correction
+from wevent.releases.bias import Correction
 from wevent.releases.models import Floats, all_models
 
 
@@ -32,7 +32,7 @@ class Shown:
     evidence: Evidence | None = field(default=None, repr=False)
 
 
-class View(Protocol):
+class Filter(Protocol):
     """Turns evidence into what is shown; one object per publisher, with public state only."""
 
     @property
@@ -66,7 +66,7 @@ class View(Protocol):
         """Go on from what was published before, if that is all there is to know."""
         ...
 
-    def outlook(self, intervals: Floats, noise: Floats, people: int, watched: bool = False) -> Floats | None:
+    def forecast_error(self, intervals: Floats, noise: Floats, people: int, watched: bool = False) -> Floats | None:
         """Expected squared error of publishing every k-th slot with such noise; None if nothing is foretold.
 
         Args:
@@ -138,7 +138,7 @@ class Unfiltered:
         self._shown = _frozen(counts, standard_error)
         self._any = bool(np.isfinite(standard_error).all())
 
-    def outlook(self, intervals: Floats, noise: Floats, people: int, watched: bool = False) -> Floats | None:
+    def forecast_error(self, intervals: Floats, noise: Floats, people: int, watched: bool = False) -> Floats | None:
         """Nothing is foretold."""
         return None
 
@@ -231,7 +231,7 @@ class StateSpace:
     def keep(self, counts: Counts | Floats, standard_error: Floats) -> None:
         """Counts alone are not all there is to know: a filter goes on from its own `state`."""
 
-    def outlook(self, intervals: Floats, noise: Floats, people: int, watched: bool = False) -> Floats | None:
+    def forecast_error(self, intervals: Floats, noise: Floats, people: int, watched: bool = False) -> Floats | None:
         """The mean over a cycle of k slots and cells, once the filter has settled, and what jumps add.
 
         Models among which nothing has decided yet may foretell errors that lie far apart. So the mean over the models
@@ -243,7 +243,7 @@ class StateSpace:
         some = weight + 1e-9 / weight.size
         typical = (some * scale).sum(axis=1, keepdims=True) / some.sum(axis=1, keepdims=True)
         payable = np.isfinite(noise)
-        error = self._bank.models.outlook(intervals, np.where(payable, noise, 1.0), typical)
+        error = self._bank.models.forecast_error(intervals, np.where(payable, noise, 1.0), typical)
         mean = np.exp(weight.T @ np.log(error)).mean(axis=0)
         late = (intervals - 1) / 2
         if watched:

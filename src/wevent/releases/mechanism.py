@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from wevent.budgets.schedules import Schedule
 from wevent.decisions.change import Trigger
 from wevent.decisions.estimators import Estimator, Sampled
-from wevent.releases.filters import Unfiltered, View
+from wevent.releases.filters import Filter, Unfiltered
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Mechanism:
     schedule: Schedule
     trigger: Trigger
     estimator: Estimator = field(default_factory=Sampled)
-    filter: Callable[[int], View] = Unfiltered
+    filter: Callable[[int], Filter] = Unfiltered
 
     def fresh(self) -> Mechanism:
         """The same choice with axes of its own; a trigger that follows the schedule follows the new one."""

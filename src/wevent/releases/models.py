@@ -113,7 +113,7 @@ class Models:
             [gain * surprise, other * surprise, -gain * with_level, -gain * with_second, -other * with_second]
         )
 
-    def outlook(self, k: Floats, noise: Floats, scale: Floats) -> Floats:
+    def forecast_error(self, k: Floats, noise: Floats, scale: Floats) -> Floats:
         """Mean squared error over a cycle of k slots, once the filter has settled (axes: model, interval).
 
         *Level.* Just before a publication it has variance P = (kq + √(k²q² + 4kqV))/2, just after it P - kq = kqV/P;

@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.budgets.schedules import Planned
+from wevent.budgets.schedules import PlanningSchedule
 from wevent.budgets.single import Single
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
+from wevent.decisions.change_detection import WatchTrigger, least_seen
 from wevent.decisions.evidence import Offers
 from wevent.decisions.selection import Selection, choose_threshold
-from wevent.decisions.watch import WatchTrigger, least_seen
 from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
 from wevent.events.slot import Slot
 from wevent.noise import Noise, SecureNoise
@@ -55,7 +55,7 @@ class Publisher(Single):
         privacy: Privacy | None = None,
         noise: Noise | None = None,
         journal: Journal | None = None,
-        horizon: int = 1,
+        history_slots: int = 1,
         fast: bool | None = None,
     ) -> None:
         self.privacy = privacy or Privacy()
@@ -69,7 +69,9 @@ class Publisher(Single):
             )
         fast = has_numba() if fast is None else fast
         dynamic = mechanism.schedule.dynamic is not None
-        self.ledger = Ledger(self.privacy, horizon, fast=fast and mechanism.schedule.dynamic not in (None, "rows"))
+        self.ledger = Ledger(
+            self.privacy, history_slots, fast=fast and mechanism.schedule.dynamic not in (None, "rows")
+        )
         self.members = Membership(register, self.ledger, dynamic=dynamic)
         self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
         self._reader.prepare(self.members.rows(), self.ledger.rows)
@@ -118,20 +120,20 @@ class Publisher(Single):
         self.ledger, self.members = ledger, members
         self._reader.prepare(members.rows(), ledger.rows)
 
-    def more_state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """What a kind of publisher remembers besides, as plain values and arrays."""
         schedule, trigger = self.mechanism.schedule, self.mechanism.trigger
         return {
             "view": self.view.state(),
-            "schedule": schedule.state() if isinstance(schedule, Planned) else None,
+            "schedule": schedule.state() if isinstance(schedule, PlanningSchedule) else None,
             "trigger": trigger.state() if isinstance(trigger, WatchTrigger) else None,
         }
 
-    def take_more(self, state: dict[str, Any]) -> None:
-        """Go on with what `more_state` gave."""
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with what `state` gave."""
         schedule, trigger = self.mechanism.schedule, self.mechanism.trigger
         self.view.restore(state["view"])
-        if isinstance(schedule, Planned):
+        if isinstance(schedule, PlanningSchedule):
             schedule.restore(state["schedule"])
         if isinstance(trigger, WatchTrigger):
             trigger.restore(state["trigger"])
@@ -142,7 +144,7 @@ class Publisher(Single):
 
     # --- slots ---------------------------------------------------------------------------------
 
-    def pass_over(self, slot: int) -> Release:
+    def skip_without_people(self, slot: int) -> Release:
         """Let the next slot go by without looking at it, for nobody is registered: nothing is spent, it is lost."""
         self.members.begin_slot()
         nothing = np.zeros(self.ledger.rows, np.int64)
@@ -169,8 +171,8 @@ class Publisher(Single):
             self.view = view  # what was not kept was not shown, and nothing is learned from it
             if isinstance(trigger, WatchTrigger) and usual is not None:
                 trigger.restore(usual)
-            charged = offer.part_1 + offer.part_2
-            self.trace = Trace(offer.slot, offer.part_1, offer.part_2, charged, borders, None)
+            charged = offer.change_budget + offer.publish_budget
+            self.trace = Trace(offer.slot, offer.change_budget, offer.publish_budget, charged, borders, None)
             with suppress(Exception):  # a journal that cannot keep even this finds the bare charge when it starts again
                 self._lose(slot.number)
             raise
@@ -184,15 +186,15 @@ class Publisher(Single):
             If the charge cannot be kept, everything is as before and the slot can be tried again.
         """
         schedule = self.mechanism.schedule
-        before = schedule.state() if isinstance(schedule, Planned) else None
+        before = schedule.state() if isinstance(schedule, PlanningSchedule) else None
         try:
-            if isinstance(schedule, Planned):
+            if isinstance(schedule, PlanningSchedule):
                 schedule.plan(self.ledger.now(), self._foretell)
             offer = self.ledger.offer(schedule)
             borders = self._borders()
             self.journal.charge(offer)
         except BaseException:
-            if isinstance(schedule, Planned) and before is not None:
+            if isinstance(schedule, PlanningSchedule) and before is not None:
                 schedule.restore(before)
             raise
         return offer, borders
@@ -205,8 +207,8 @@ class Publisher(Single):
         if looking is not None and not self._sees(looking, sizes):
             return None
         gap = intervals.astype(np.float64)
-        seen = self.mechanism.estimator.foresee(Offers(budgets, gap), sizes, s, view.public)
-        errors = view.outlook(gap, seen.noise, self._most, watched=looking is not None)
+        seen = self.mechanism.estimator.forecast(Offers(budgets, gap), sizes, s, view.public)
+        errors = view.forecast_error(gap, seen.noise, self._most, watched=looking is not None)
         return None if errors is None else errors + seen.lean
 
     def _sees(self, looking: Units, sizes: npt.NDArray[np.int64]) -> bool:
@@ -248,13 +250,15 @@ class Publisher(Single):
 
     def _draw(self, tally: Tally, offer: Offer, borders: npt.NDArray[np.float64] | None) -> Release:
         if offer.nullified:
-            self.trace = Trace(offer.slot, offer.part_1, offer.part_2, offer.part_1, borders, None)
+            self.trace = Trace(
+                offer.slot, offer.change_budget, offer.publish_budget, offer.change_budget, borders, None
+            )
             return self._repeat(offer.slot, Decision.NULLIFIED, None)
         sizes, s, estimator, view = self.ledger.all_sizes, self.privacy.sensitivity, self.mechanism.estimator, self.view
-        selection = estimator.choose(offer.part_2, sizes, s, view.public)
+        selection = estimator.choose(offer.publish_budget, sizes, s, view.public)
         verdict = self.mechanism.trigger.decide(tally, offer, selection, view.reference, sizes, s, self._noise)
-        spent = offer.part_1 + offer.part_2 if verdict.publish else offer.part_1
-        self.trace = Trace(offer.slot, offer.part_1, offer.part_2, spent, borders, verdict.change)
+        spent = offer.change_budget + offer.publish_budget if verdict.publish else offer.change_budget
+        self.trace = Trace(offer.slot, offer.change_budget, offer.publish_budget, spent, borders, verdict.change)
         if not verdict.publish:
             return self._repeat(offer.slot, Decision.SKIPPED, selection)
         evidence = estimator.draw(tally, selection, sizes, s, self._noise, view.public)

@@ -110,7 +110,7 @@ class Trace:
     """
 
     slot: int
-    part_1: Units = field(repr=False)
+    change_budget: Units = field(repr=False)
     offer: Units = field(repr=False)
     spent: Units = field(repr=False)
     borders: npt.NDArray[np.float64] | None = field(repr=False)
@@ -129,7 +129,9 @@ def expected_error(selection: Selection) -> ExpectedError | None:
     """The three parts of a selection; None if nothing was on offer."""
     if selection.threshold == 0:
         return None
-    crowding = selection.crowding
+    concentration = selection.concentration
     return ExpectedError(
-        selection.variance * crowding.variance, selection.squared_bias * crowding.squared_bias, selection.noise
+        selection.variance * concentration.variance,
+        selection.squared_bias * concentration.squared_bias,
+        selection.noise,
     )

@@ -135,11 +135,11 @@ def _whole_history(history: History) -> Iterable[Violation]:
 def _record_problems(record: SlotRecord, published: int, newest: bool) -> Iterable[str]:
     if record.decision is None and not newest:
         yield "a slot was charged and has no release, though later slots were charged"
-    if record.decision == "nullified" and record.part_2.any():
+    if record.decision == "nullified" and record.publish_budget.any():
         yield "a slot that rests was charged for publishing"
-    if record.decision == "published" and (record.threshold is None or not record.part_2.any()):
+    if record.decision == "published" and (record.threshold is None or not record.publish_budget.any()):
         yield "a slot was published without anybody's budget"
-    if (record.part_1 < 0).any() or (record.part_2 < 0).any():
+    if (record.change_budget < 0).any() or (record.publish_budget < 0).any():
         yield "a charge is negative"
     if record.forfeited and record.decision != "lost":
         yield "a slot that was given up has a release of its own"

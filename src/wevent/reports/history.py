@@ -53,14 +53,18 @@ class SlotRecord:
     decision: str | None
     threshold: float | None
     source: int | None
-    part_1: npt.NDArray[np.int64] = field(repr=False)
-    part_2: npt.NDArray[np.int64] = field(repr=False)
+    change_budget: npt.NDArray[np.int64] = field(repr=False)
+    publish_budget: npt.NDArray[np.int64] = field(repr=False)
     hold: int = 0
 
     @property
     def spent(self) -> npt.NDArray[np.int64]:
         """What every row spent: part 2 is refunded where nothing was published (axes: row)."""
-        return self.part_1 if self.decision in ("skipped", "nullified") else self.part_1 + self.part_2
+        return (
+            self.change_budget
+            if self.decision in ("skipped", "nullified")
+            else self.change_budget + self.publish_budget
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +229,8 @@ def _slots(connection: Connection, stream: int) -> Iterator[SlotRecord]:
             decision,
             threshold,
             source,
-            whole(kept["part_1"]),
-            whole(kept["part_2"]),
+            whole(kept["change_budget"]),
+            whole(kept["publish_budget"]),
             kept["hold"],
         )
     if ended:

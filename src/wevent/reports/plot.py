@@ -93,10 +93,10 @@ def _decisions(axes: Any, releases: Sequence[PublicRelease]) -> None:
 
 def _spends(axes: Any, charges: Sequence[SlotRecord]) -> None:
     kept = [record for record in charges if not record.forfeited]
-    rows = max((record.part_1.size for record in kept), default=0)
+    rows = max((record.change_budget.size for record in kept), default=0)
     spent = np.zeros((len(kept), rows))
     for place, record in enumerate(kept):
-        spent[place, : record.part_1.size] = record.spent / 1e9
+        spent[place, : record.change_budget.size] = record.spent / 1e9
     busiest = np.argsort(-spent.sum(axis=0), kind="stable")[:_MOST_ROWS]
     slots = [record.slot for record in kept]
     for row in sorted(busiest.tolist()):

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from wevent.cohorts.requirement import Fixed, Over
+from wevent.cohorts.requirement import BudgetWindow, Fixed
 from wevent.config.model import Config
 from wevent.reports.times import SlotTimes
 from wevent.store.arrays import whole
 from wevent.store.database import Database
-from wevent.store.requirements import Kept, find_person, last_charged, read_wishes, standing
+from wevent.store.requirements import Kept, find_person, last_charged, read_changes, standing
 from wevent.store.schema import releases, seats, slots
 from wevent.store.streams import find_stream
 from wevent.units import show
@@ -26,7 +26,7 @@ GROUP = -1
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetWindow:
+class WindowAccount:
     """What one side of a requirement that was in force leaves for the next slot.
 
     Attributes:
@@ -86,7 +86,7 @@ class Subject:
     listed: int
     total: int
     changes: list[tuple[Kept, str]]
-    windows: list[BudgetWindow]
+    windows: list[WindowAccount]
     times: SlotTimes
 
 
@@ -112,7 +112,7 @@ def read_subject(database: Database, config: Config, name: str) -> Subject | Non
         person = find_person(connection, stream.id, name)
         if person is None:
             return None
-        changes = list(read_wishes(connection, stream.id, person=person))
+        changes = list(read_changes(connection, stream.id, person=person))
         listed = min((change.since for change in changes), default=1)
         charged = last_charged(connection, stream.id)
         words = standing(changes, charged)
@@ -130,7 +130,7 @@ def read_subject(database: Database, config: Config, name: str) -> Subject | Non
     )
 
 
-def _window(side: _Side, last: int, spends: dict[int, int], given_up: list[int], held: int) -> BudgetWindow:
+def _window(side: _Side, last: int, spends: dict[int, int], given_up: list[int], held: int) -> WindowAccount:
     begin = side.begin(last)
     inside = {number: units for number, units in spends.items() if number >= begin}
     free = max(last, held, *(number + side.window for number in given_up if number >= begin))
@@ -142,7 +142,7 @@ def _window(side: _Side, last: int, spends: dict[int, int], given_up: list[int],
         free = max(free, number + side.window)
     inherited = sum(units for number, units in inside.items() if number < side.since)
     lost = any(number >= begin for number in given_up)
-    return BudgetWindow(
+    return WindowAccount(
         side.what, side.since, begin, last, side.units, sum(inside.values()), inherited, free, given_up=lost
     )
 
@@ -163,7 +163,7 @@ def _alive(changes: list[Kept], charged: int, end_of_last: int, carry: int) -> l
         if required is None:
             continue
         when = "in force" if end >= charged else f"until slot {end}"
-        sides: list[tuple[str, Over]]
+        sides: list[tuple[str, BudgetWindow]]
         if isinstance(required, Fixed):
             sides = [("", required)]
         else:
@@ -201,7 +201,9 @@ def _spends(
         row = _row(rows[GROUP if record.slot < listed else person], record.slot)
         if row >= 0:
             refunded = record.decision in ("skipped", "nullified")
-            spends[record.slot] = int(whole(record.part_1)[row]) + (0 if refunded else int(whole(record.part_2)[row]))
+            spends[record.slot] = int(whole(record.change_budget)[row]) + (
+                0 if refunded else int(whole(record.publish_budget)[row])
+            )
     return spends, given_up, held
 
 

@@ -13,14 +13,14 @@ from sqlalchemy.engine import Connection
 
 from wevent.budgets.membership import Membership
 from wevent.errors import CorruptState, RowMismatch
-from wevent.store.founding import GROUP
+from wevent.store.build import GROUP
 from wevent.store.schema import seats
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Seating:
+class RowAssignment:
     """Who is registered (axes: person); the group of unlisted people, if there is one, comes last as person -1.
 
     Attributes:
@@ -33,11 +33,11 @@ class Seating:
     rows: Ints
     positions: Ints
 
-    def same_positions(self, other: Seating) -> bool:
+    def same_positions(self, other: RowAssignment) -> bool:
         """Whether the same people stand at the same positions; their rows may differ."""
         return np.array_equal(self.positions, other.positions) and np.array_equal(self.persons, other.persons)
 
-    def same(self, other: Seating) -> bool:
+    def same(self, other: RowAssignment) -> bool:
         """Whether the same people stand at the same positions and in the same rows."""
         return self.same_positions(other) and np.array_equal(self.rows, other.rows)
 
@@ -55,11 +55,11 @@ class Seating:
         return placed
 
 
-NOBODY = Seating(*(np.empty(0, np.int64) for _ in range(3)))
+NOBODY = RowAssignment(*(np.empty(0, np.int64) for _ in range(3)))
 """Nobody is registered."""
 
 
-def seating_of(members: Membership) -> Seating:
+def assignment_of(members: Membership) -> RowAssignment:
     """Where everybody stands by the membership as it is now."""
     rows, users = members.rows(), members.register.users
     positions = np.flatnonzero(rows >= 0)
@@ -69,23 +69,25 @@ def seating_of(members: Membership) -> Seating:
     if GROUP in members.groups:
         persons, seated = np.append(persons, -1), np.append(seated, members.groups[GROUP])
         positions = np.append(positions, -1)
-    return Seating(persons, seated, positions)
+    return RowAssignment(persons, seated, positions)
 
 
-class CurrentSeats:
+class CurrentAssignment:
     """Where everybody stands now, made anew whenever the rows are other ones, another publisher's included."""
 
     def __init__(self) -> None:
-        self._made: tuple[object, Seating] | None = None  # the rows it was made from, held so that they stay themselves
+        self._made: tuple[object, RowAssignment] | None = (
+            None  # the rows it was made from, held so that they stay themselves
+        )
 
-    def of(self, members: Membership) -> Seating:
+    def of(self, members: Membership) -> RowAssignment:
         """Where everybody stands."""
         rows = members.rows()
         if self._made is None or self._made[0] is not rows:
-            self._made = (rows, seating_of(members))
+            self._made = (rows, assignment_of(members))
         return self._made[1]
 
-    def checked(self, members: Membership, placed: Seating | None) -> Seating:
+    def checked(self, members: Membership, placed: RowAssignment | None) -> RowAssignment:
         """Where everybody stands, to be charged so.
 
         Guarantees:
@@ -96,7 +98,7 @@ class CurrentSeats:
         charged = self.of(members)
         if placed is None:
             return charged
-        now = seating_of(members)
+        now = assignment_of(members)
         if not (now.same(charged) and now.same_positions(placed)):
             raise RowMismatch(
                 f"in slot {members.ledger.slot} events were put into other rows than those that are charged for their "
@@ -106,7 +108,7 @@ class CurrentSeats:
         return charged
 
 
-class KeptSeats:
+class KeptAssignments:
     """Who sat in which row in each slot from `first - 1` on, by what the store keeps.
 
     Guarantees:
@@ -128,9 +130,9 @@ class KeptSeats:
                 self._move(table[start:end])
             else:
                 self._moves[slot] = table[start:end]
-        self._last: Seating | None = None
+        self._last: RowAssignment | None = None
 
-    def compare(self, slot: int, seating: Seating) -> None:
+    def compare(self, slot: int, seating: RowAssignment) -> None:
         """Hold where everybody sits in a slot, after it began, against what was kept with its charge."""
         moves = self._moves[slot]
         self._move(moves)

@@ -18,7 +18,7 @@ from wevent.cohorts.requirement import Fixed, Requirement, check_share_ratio, wi
 from wevent.config.asking import check_requirement
 from wevent.config.model import Config
 from wevent.errors import InvalidRequirement, InvalidSetting
-from wevent.store.founding import widened
+from wevent.store.build import widened
 from wevent.store.requirements import Past, to_requirement, to_terms
 from wevent.store.rows import insert
 from wevent.store.schema import demand
@@ -114,7 +114,7 @@ class DemandCheck:
 
 def _size(config: Config, people: Mapping[Key, int]) -> tuple[int, int]:
     """An upper bound of the ledger's rows, and the slots that each remembers."""
-    rows, span = int(config.group is not None), config.privacy.horizon
+    rows, span = int(config.group is not None), config.privacy.history_slots
     if config.group is not None:
         span = max(span, config.group.requirement.window)
     for (required, changed), number in people.items():

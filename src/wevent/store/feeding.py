@@ -20,8 +20,8 @@ from wevent.events.following import ReadPosition
 from wevent.events.formats import Reader
 from wevent.events.gathering import gather
 from wevent.events.refusals import advise
-from wevent.events.sorting import Door, Sorted, Sorter
 from wevent.events.timeline import show_instant
+from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 from wevent.releases.release import Release
 from wevent.store.begun import handing_over
 from wevent.store.clock import GuardedClock, Reading
@@ -99,10 +99,10 @@ def publish_files(
     last, first = last_slot(session, until), session.next_slot
     if last < first:
         return 0
-    sorter, policy = _sorter(session), session.config.people.one_cell
-    door = Door(first, session.timeline.end(last))
+    validator, policy = _sorter(session), session.config.people.one_cell
+    acceptance_window = AcceptanceWindow(first, session.timeline.end(last))
     memory, columns = session.config.sources.memory, session.config.columns
-    with GroupedFiles(files, sorter, door, policy, columns, memory=memory, progress=reading) as grouped:
+    with GroupedFiles(files, validator, acceptance_window, policy, columns, memory=memory, progress=reading) as grouped:
         totals = RunTotals() if totals is None else totals
         totals.add_tallies(grouped.tallies, grouped.seen, grouped.unusable)
         if not allow_empty:
@@ -154,7 +154,7 @@ class Feed:
     ) -> None:
         self.session, self.warn = session, warn
         self.totals = RunTotals() if totals is None else totals
-        self.sorter = _sorter(session)
+        self.validator = _sorter(session)
         self._on_release, self._until = on_release, until
         self._clock, self._uninterrupted = clock, uninterrupted
         self._jumped = self._warned = False
@@ -178,9 +178,9 @@ class Feed:
             return Look(session.next_slot, 0)
         return Look(session.next_slot, last_slot(session, self._until, reading.now))
 
-    def door(self, look: Look) -> Door:
+    def acceptance_window(self, look: Look) -> AcceptanceWindow:
         """What may come in of all that a source has by now: open slots as of the look, times up to the present."""
-        return Door(look.first, self._read_clock().now + self.session.config.slots.ahead + 1)
+        return AcceptanceWindow(look.first, self._read_clock().now + self.session.config.slots.ahead + 1)
 
     def close_by(self, look: Look) -> None:
         """Release every slot that was over when the clock was looked at; say if nothing was acceptable so far.
@@ -221,18 +221,18 @@ class Feed:
         lines: Iterable[bytes | None],
         read: Reader,
         position: ReadPosition | None = None,
-        door: Door | None = None,
-    ) -> Sorted:
+        acceptance_window: AcceptanceWindow | None = None,
+    ) -> AcceptedEvents:
         """Accept lines; when this returns they are kept. Without a door they arrive now, and what is due is closed."""
-        if door is None:
+        if acceptance_window is None:
             self.close_due()
-            door = self.door(self.look())
+            acceptance_window = self.acceptance_window(self.look())
         self.session.refresh_people()  # which the sorter sees: somebody who was listed just now is known
-        events = self.sorter.sort(lines, read, door)
+        events = self.validator.sort(lines, read, acceptance_window)
         self.keep(events, position)
         return events
 
-    def keep(self, events: Sorted, position: ReadPosition | None = None) -> None:
+    def keep(self, events: AcceptedEvents, position: ReadPosition | None = None) -> None:
         """Keep events that were sorted, and count what was refused."""
         self.session.intake.accept(events, position)
         self.totals.add_events(events)
@@ -275,6 +275,6 @@ def nobody_served(config: Config, first: int, last: int, since: int | None) -> E
     )
 
 
-def _sorter(session: Session) -> Sorter:
+def _sorter(session: Session) -> EventValidator:
     session.refresh_people()
-    return Sorter(session.timeline, session.cells, session.people, session.config.people.group is not None)
+    return EventValidator(session.timeline, session.cells, session.people, session.config.people.group is not None)

@@ -17,7 +17,7 @@ from wevent.events.following import ReadPosition, find_again, fingerprint, inode
 from wevent.events.formats import Format, LineReader, line_reader
 from wevent.events.lines import Lines
 from wevent.events.refusals import Refusal, RefusedEvent
-from wevent.events.sorting import unfinished
+from wevent.events.validation import unfinished
 from wevent.store.feeding import Feed, Look
 from wevent.store.positions import forget_position, keep_position, read_positions
 
@@ -64,7 +64,9 @@ class OpenFile:
     def read(self, look: Look) -> bool:
         """Accept every line that has ended by now; False if the file was cut or written anew."""
         size = os.fstat(self._file.fileno()).st_size
-        door = self._feed.door(look)  # after the size: no line that is there can be from the future
+        acceptance_window = self._feed.acceptance_window(
+            look
+        )  # after the size: no line that is there can be from the future
         if size < self._lines.offset or not self.fits(self.position):
             return False
         for batch in self._lines.read(size):
@@ -76,7 +78,7 @@ class OpenFile:
                 content = content[1:] if self._kind == "csv" else content
             mark = fingerprint(self._file, batch.place)
             position = ReadPosition(self.position.name, self.inode, batch.place, batch.number + len(batch.lines), mark)
-            self._feed.take(content, self._read, position, door)
+            self._feed.take(content, self._read, position, acceptance_window)
             self.position, self.written = position, time.monotonic()
         return True
 
@@ -95,7 +97,7 @@ class OpenFile:
                 return False
         mark = fingerprint(self._file, batch.place)
         self.position = ReadPosition(self.position.name, self.inode, batch.place, batch.number + 1, mark)
-        self._feed.take([line], self._read.last, self.position, self._feed.door(look))
+        self._feed.take([line], self._read.last, self.position, self._feed.acceptance_window(look))
         return True
 
     def _reader(self, first: bytes | None) -> LineReader:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wevent.releases.keeping import forfeit
 from wevent.releases.publisher import Publisher
+from wevent.releases.state import forfeit
 from wevent.store.counting import slots_with_changes
 from wevent.store.journal import StoreJournal
 from wevent.store.writer import Writer

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from wevent.cohorts.requirement import Requirement
 from wevent.errors import BudgetError, InvalidRequirement
 from wevent.releases.publisher import Publisher
-from wevent.store.founding import widened
+from wevent.store.build import widened
 from wevent.store.requirements import Kept, per_person
 
 

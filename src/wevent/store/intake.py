@@ -12,9 +12,9 @@ from sqlalchemy.engine import Connection
 
 from wevent.errors import CorruptState
 from wevent.events.following import ReadPosition
-from wevent.events.gathering import Portion
-from wevent.events.sorting import Sorted
+from wevent.events.gathering import EventBatch
 from wevent.events.staging import ACCEPTED
+from wevent.events.validation import AcceptedEvents
 from wevent.store.positions import keep_position
 from wevent.store.rows import update
 from wevent.store.schema import tallies, waiting
@@ -43,7 +43,7 @@ class Intake:
             newest = sa.select(sa.func.max(waiting.c.batch)).where(waiting.c.stream == self._stream)
             self._batch = (connection.execute(newest).scalar() or 0) + 1
 
-    def accept(self, events: Sorted, position: ReadPosition | None = None) -> None:
+    def accept(self, events: AcceptedEvents, position: ReadPosition | None = None) -> None:
         """Keep a batch; what was refused is counted with it."""
         numbers: Counter[str] = Counter({kind.value: number for kind, number in events.refused.items()})
         numbers[ACCEPTED] = events.slot.size
@@ -56,14 +56,14 @@ class Intake:
                 keep_position(connection, self._stream, position)
         self._batch += 1
 
-    def portions(self, slot: int) -> Iterator[Portion]:
+    def portions(self, slot: int) -> Iterator[EventBatch]:
         """The waiting events of a slot."""
-        order = sa.select(waiting.c.events, waiting.c.strangers).where(
+        order = sa.select(waiting.c.events, waiting.c.unlisted).where(
             waiting.c.stream == self._stream, waiting.c.slot == slot
         )
         with self._writer.database.read() as connection:
             for row in connection.execute(order.order_by(waiting.c.batch)):
-                yield _unpacked(row.events, row.strangers)
+                yield _unpacked(row.events, row.unlisted)
 
     def waits(self, last: int) -> bool:
         """Whether an event waits for a slot up to this one."""
@@ -77,7 +77,7 @@ class Intake:
         with self._writer.database.read() as connection:
             return int(connection.execute(mine).scalar() or 0)
 
-    def _packed(self, events: Sorted) -> Iterator[dict[str, object]]:
+    def _packed(self, events: AcceptedEvents) -> Iterator[dict[str, object]]:
         """One row for each slot of a batch."""
         if not events.slot.size:
             return
@@ -86,10 +86,10 @@ class Intake:
         for slot, chosen in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
             table = np.empty(chosen.size, _EVENT)
             person = events.person[chosen]
-            strangers: list[str] = []
+            unlisted: list[str] = []
             if (person < 0).any():
                 used, which = np.unique(person[person < 0], return_inverse=True)
-                strangers = [events.strangers[-1 - k] for k in used.tolist()]
+                unlisted = [events.unlisted[-1 - k] for k in used.tolist()]
                 person[person < 0] = -1 - which
             table["person"], table["cell"], table["offset"] = person, events.cell[chosen], events.offset[chosen]
             yield {
@@ -98,7 +98,7 @@ class Intake:
                 "batch": self._batch,
                 "number": chosen.size,
                 "events": table.tobytes(),
-                "strangers": json.dumps(strangers).encode() if strangers else None,
+                "unlisted": json.dumps(unlisted).encode() if unlisted else None,
             }
 
 
@@ -128,10 +128,10 @@ def read_tallies(connection: Connection, stream: int) -> dict[str, int]:
     return {kind: number for kind, number in connection.execute(order) if kind not in WITH_THEIR_SLOT}
 
 
-def _unpacked(events: bytes, strangers: bytes | None) -> Portion:
+def _unpacked(events: bytes, unlisted: bytes | None) -> EventBatch:
     if len(events) % _EVENT.itemsize:
         raise CorruptState("events in the store are damaged; restore the store from a whole copy")
     table = np.frombuffer(events, _EVENT)
-    names = [] if strangers is None else [str(name) for name in json.loads(strangers)]
+    names = [] if unlisted is None else [str(name) for name in json.loads(unlisted)]
     person, offset, cell = (table[name].astype(np.int64) for name in ("person", "offset", "cell"))
-    return Portion(person, offset, cell, names)
+    return EventBatch(person, offset, cell, names)

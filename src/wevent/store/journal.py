@@ -16,12 +16,12 @@ from sqlalchemy.engine import Connection
 
 from wevent.budgets.ledger import Offer
 from wevent.errors import CorruptState
-from wevent.releases.keeping import learned, planned
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Decision, Release
+from wevent.releases.state import learned, planned
 from wevent.store.accounting import accept_with_charge, drop_events
 from wevent.store.arrays import squeeze, squeeze_counts
-from wevent.store.assignment import NOBODY, Seating
+from wevent.store.assignment import NOBODY, RowAssignment
 from wevent.store.changes import refuse_changes
 from wevent.store.kept import read_release, read_seats
 from wevent.store.learning import keep_learned
@@ -53,7 +53,7 @@ class StoreJournal:
         self._writer, self._cells = writer, cells
         self._stream = writer.stream.id
         self._publisher: Publisher | None = None
-        self.seating: Callable[[], Seating] = lambda: NOBODY
+        self.seating: Callable[[], RowAssignment] = lambda: NOBODY
         self.forget_unkept()
 
     def forget_unkept(self) -> None:
@@ -95,7 +95,7 @@ class StoreJournal:
         seating = self.seating()
         self._writer.check_witness()
         with self._writer.transaction() as connection:
-            self._insert_slot(connection, offer.slot, offer.part_1, offer.part_2, offer.nullified)
+            self._insert_slot(connection, offer.slot, offer.change_budget, offer.publish_budget, offer.nullified)
             if self._publisher is not None:
                 keep_learned(connection, self._stream, offer.slot, planned(self._publisher))
             seated = self._keep_seats(connection, seating, offer.slot)
@@ -141,7 +141,7 @@ class StoreJournal:
         stream, now, nothing = self._stream, self._writer.clock(), squeeze(_NOTHING)
         self._check_before(connection, given_up[0].slot)
         source, lost = self._source(connection), Decision.LOST.value
-        columns = ("stream", "slot", "charged", "forfeited", "hold", "nullified", "part_1", "part_2")
+        columns = ("stream", "slot", "charged", "forfeited", "hold", "nullified", "change_budget", "publish_budget")
         insert(
             connection, slots, columns, ((stream, r.slot, now, True, hold, False, nothing, nothing) for r in given_up)
         )
@@ -172,7 +172,9 @@ class StoreJournal:
         assert kept is not None  # noqa: S101
         return kept
 
-    def _insert_slot(self, connection: Connection, slot: int, part_1: Any, part_2: Any, nullified: bool) -> None:
+    def _insert_slot(
+        self, connection: Connection, slot: int, change_budget: Any, publish_budget: Any, nullified: bool
+    ) -> None:
         self._check_before(connection, slot)
         connection.execute(
             slots.insert().values(
@@ -182,8 +184,8 @@ class StoreJournal:
                 forfeited=False,
                 hold=0,
                 nullified=nullified,
-                part_1=squeeze(part_1),
-                part_2=squeeze(part_2),
+                change_budget=squeeze(change_budget),
+                publish_budget=squeeze(publish_budget),
             )
         )
 
@@ -241,7 +243,7 @@ class StoreJournal:
             late = (requirements.c.number > self.asked) & (requirements.c.since <= slot)
             update(connection, requirements, mine & late, since=slot + 1)
 
-    def _keep_seats(self, connection: Connection, seating: Seating, slot: int) -> dict[int, int]:
+    def _keep_seats(self, connection: Connection, seating: RowAssignment, slot: int) -> dict[int, int]:
         """Write down who changed rows since the last slot; return where everybody sits."""
         if self._seated is None:
             self._seated = read_seats(connection, self._stream)

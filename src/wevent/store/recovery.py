@@ -74,4 +74,4 @@ def read_slots(connection: Connection, stream: int, cells: int, first: int) -> l
 
 
 def _offer(charge: Any) -> Offer:
-    return Offer(charge.slot, whole(charge.part_1), whole(charge.part_2), charge.nullified)
+    return Offer(charge.slot, whole(charge.change_budget), whole(charge.publish_budget), charge.nullified)

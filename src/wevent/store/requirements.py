@@ -70,7 +70,7 @@ def count_people(connection: Connection, stream: int) -> int:
     return 0 if newest is None else newest + 1
 
 
-def read_wishes(
+def read_changes(
     connection: Connection, stream: int, slot: int | None = None, *, person: int | None = None
 ) -> Iterator[Kept]:
     """Changes in the order of storing: all, those that take effect in one slot, or those of one person."""

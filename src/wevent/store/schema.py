@@ -123,8 +123,8 @@ slots = Table(
     Column("forfeited", Boolean, nullable=False),
     Column("hold", BigInteger, nullable=False),
     Column("nullified", Boolean, nullable=False),
-    Column("part_1", LargeBinary, nullable=False),
-    Column("part_2", LargeBinary, nullable=False),
+    Column("change_budget", LargeBinary, nullable=False),
+    Column("publish_budget", LargeBinary, nullable=False),
     CheckConstraint("slot >= 1", name="slot"),
 )
 """What every row was charged, kept before anything is drawn. After a forfeited slot nobody spends before `slot + hold`;
@@ -201,7 +201,7 @@ waiting = Table(
     Column("batch", BigInteger, primary_key=True, autoincrement=False),
     Column("number", BigInteger, nullable=False),
     Column("events", LargeBinary, nullable=False),
-    Column("strangers", LargeBinary),
+    Column("unlisted", LargeBinary),
 )
 """Accepted events of slots that are not released yet, batch by batch, and how many; deleted with the release."""
 

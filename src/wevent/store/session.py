@@ -19,24 +19,24 @@ from wevent.events.bounding import Ints
 from wevent.events.gathering import Listing, SlotRows
 from wevent.events.presence import Carry
 from wevent.events.slot import Slot
-from wevent.releases.keeping import forfeit, replay, restore, take_learned, to_bytes
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Release
+from wevent.releases.state import forfeit, replay, restore, take_learned, to_bytes
 from wevent.store.arrays import squeeze, whole
-from wevent.store.assignment import CurrentSeats, KeptSeats, Seating
+from wevent.store.assignment import CurrentAssignment, KeptAssignments, RowAssignment
+from wevent.store.build import GROUP, admit, found, terms_of
 from wevent.store.checking import UNREADABLE, check_stream
 from wevent.store.counting import check_changes
 from wevent.store.database import Database
 from wevent.store.demand import check_history
 from wevent.store.forfeiting import forfeit_next
-from wevent.store.founding import GROUP, admit, found, terms_of
 from wevent.store.hearing import apply_changes
 from wevent.store.intake import Intake
 from wevent.store.journal import StoreJournal
 from wevent.store.learning import read_learned
 from wevent.store.listing import Listings
 from wevent.store.recovery import KeptSlot, read_slots, read_state, write_state
-from wevent.store.requirements import count_people, newest_number, read_people, read_wishes
+from wevent.store.requirements import count_people, newest_number, read_changes, read_people
 from wevent.store.streams import open_stream
 from wevent.store.witness import Witness
 from wevent.store.writer import Clock, Writer
@@ -142,7 +142,7 @@ class Session:
             if publisher.ledger.all_sizes.any():
                 release = publisher.step(self._slot(rows, seen))
             else:
-                release = publisher.pass_over(rows.number)
+                release = publisher.skip_without_people(rows.number)
         self._begun = self._placed = None
         self._broken = publisher.ledger.slot != rows.number + 1  # somebody else released it: go on from the store
         if rows.number % STATE_EVERY == 0:
@@ -166,7 +166,7 @@ class Session:
     _broken = False  # an error left the publisher where the store may not be
     _begun: Listing | None = None  # of the next slot, once its changes are heard
     _refused_at_first: Sequence[int] = ()  # changes of the first slot that cannot be met
-    _placed: Seating | None = None  # by which the events of the slot that is released were put at positions
+    _placed: RowAssignment | None = None  # by which the events of the slot that is released were put at positions
 
     def _give_up(self) -> None:
         """Forfeit the slots that may have been shown and that this store does not know."""
@@ -199,13 +199,13 @@ class Session:
     def _slot(self, rows: SlotRows, seen: Ints) -> Slot:
         """The rows by position of the register; whoever is not registered is not there."""
         places = self._seating().places(seen, len(self._publisher.members.register))
-        groups = None if self.config.people.group is None else {GROUP: rows.strangers}
-        return Slot(rows.number, places, strangers=groups)
+        groups = None if self.config.people.group is None else {GROUP: rows.unlisted}
+        return Slot(rows.number, places, unlisted=groups)
 
-    def _seating(self) -> Seating:
+    def _seating(self) -> RowAssignment:
         return self._seats.of(self._publisher.members)
 
-    def _charged_seating(self) -> Seating:
+    def _charged_seating(self) -> RowAssignment:
         """Who is charged in which row, for the journal, compared with where the slot's events were put."""
         return self._seats.checked(self._publisher.members, self._placed)
 
@@ -213,7 +213,7 @@ class Session:
         """Apply the requirement changes of a slot; what cannot be met is refused, now or, if `settled`, back then."""
         stream = self.writer.stream.id
         with self.writer.database.read() as connection:
-            changes = list(read_wishes(connection, stream, slot)) if slot > 1 else []
+            changes = list(read_changes(connection, stream, slot)) if slot > 1 else []
             asked = newest_number(connection, stream)
         if slot == 1:
             if asked != self.journal.asked:  # something was stored since the stream was opened
@@ -244,7 +244,7 @@ class Session:
         stream, cells = self.writer.stream.id, len(self.cells.names)
         self.journal.forget_unkept()
         self._placed = self._begun = None
-        self._seats, self._listings = CurrentSeats(), Listings(stream)
+        self._seats, self._listings = CurrentAssignment(), Listings(stream)
         with self.writer.database.read() as connection:
             kept = read_state(connection, stream)
         if self._carry is not None:
@@ -261,7 +261,7 @@ class Session:
         first = self._publisher.ledger.slot
         with self.writer.database.read() as connection:
             past = read_slots(connection, stream, cells, first)
-            seats = KeptSeats(connection, stream, first)
+            seats = KeptAssignments(connection, stream, first)
         if first > 1:
             seats.compare(first - 1, self._seating())
         for slot in past:
@@ -270,7 +270,7 @@ class Session:
         with self.writer.database.read() as connection:  # now, so that the next slot need not wait for it
             self._listings.at(connection, self.next_slot - 1, newest_number(connection, stream), self.people)
 
-    def _replay(self, slot: KeptSlot, seats: KeptSeats) -> None:
+    def _replay(self, slot: KeptSlot, seats: KeptAssignments) -> None:
         """Let the publisher live through a slot of the store; everybody must sit where they sat then."""
         self._hear(slot.number, settled=True)
         self._publisher.members.begin_slot()
@@ -292,7 +292,7 @@ class Session:
         if first:
             with self.writer.database.read() as connection:
                 self.journal.asked = newest_number(connection, self.writer.stream.id)
-                changes = list(read_wishes(connection, self.writer.stream.id, 1))
+                changes = list(read_changes(connection, self.writer.stream.id, 1))
             asked, self._refused_at_first = admit(self.config, changes)
         publisher = found(self.config, self.journal, asked)
         self.journal.follow(publisher)

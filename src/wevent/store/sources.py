@@ -23,8 +23,8 @@ from wevent.events.files import ELSEWHEN, GroupedFiles, check_file, find_files
 from wevent.events.formats import Format, LineReader, line_reader
 from wevent.events.lines import Lines
 from wevent.events.names import show_name
-from wevent.events.sorting import Door, Sorted, unfinished
 from wevent.events.staging import ACCEPTED
+from wevent.events.validation import AcceptanceWindow, AcceptedEvents, unfinished
 from wevent.store.feeding import Feed
 from wevent.store.followed import FollowedFile
 from wevent.store.intake import add_tallies
@@ -47,7 +47,7 @@ def accept_files(feed: Feed, files: Sequence[Path], reading: Callable[[Path], No
         if reading is not None:
             reading(path)
         if kind == "parquet":
-            accept_parquet(feed, path, feed.door(look))
+            accept_parquet(feed, path, feed.acceptance_window(look))
             continue
         check_file(path, kind)
         before = feed.tallies.copy()
@@ -59,12 +59,14 @@ def accept_files(feed: Feed, files: Sequence[Path], reading: Callable[[Path], No
             feed.totals.unusable.append(path)
 
 
-def accept_parquet(feed: Feed, path: Path, door: Door) -> None:
+def accept_parquet(feed: Feed, path: Path, acceptance_window: AcceptanceWindow) -> None:
     """Accept a Parquet file, in batches that DuckDB sorted into slots."""
     session = feed.session
     columns, memory = session.config.columns, session.config.sources.memory
     session.refresh_people()
-    with GroupedFiles([path], feed.sorter, door, session.config.people.one_cell, columns, memory=memory) as grouped:
+    with GroupedFiles(
+        [path], feed.validator, acceptance_window, session.config.people.one_cell, columns, memory=memory
+    ) as grouped:
         with session.writer.transaction() as connection:
             add_tallies(connection, session.writer.stream.id, grouped.refused)
         feed.totals.add_tallies(grouped.refused, grouped.seen, grouped.unusable)
@@ -72,7 +74,9 @@ def accept_parquet(feed: Feed, path: Path, door: Door) -> None:
             for portion in grouped.portions(slot):
                 numbers = np.full(portion.person.size, slot, np.int64)
                 feed.keep(
-                    Sorted(numbers, portion.person, portion.offset, portion.cell, list(portion.strangers), Counter())
+                    AcceptedEvents(
+                        numbers, portion.person, portion.offset, portion.cell, list(portion.unlisted), Counter()
+                    )
                 )
 
 
@@ -117,7 +121,7 @@ def pipe(feed: Feed, file: BinaryIO, kind: Format, pause: float = PAUSE) -> None
             read = line_reader(kind, columns, content[0] if kind == "csv" else None, "standard input")
             content = content[1:] if kind == "csv" else content
         if content and read is not None:
-            feed.take(content, read, door=feed.door(look))
+            feed.take(content, read, acceptance_window=feed.acceptance_window(look))
         feed.close_by(look)
     if not lines.rest:
         return

@@ -14,9 +14,9 @@ from pathlib import Path
 from wevent.errors import NothingAcceptable
 from wevent.events.files import ELSEWHEN
 from wevent.events.refusals import advise
-from wevent.events.sorting import Sorted
 from wevent.events.staging import ACCEPTED
 from wevent.events.timeline import TimesSeen
+from wevent.events.validation import AcceptedEvents
 from wevent.releases.release import Release
 
 
@@ -51,7 +51,7 @@ class RunTotals:
         """How many events were refused."""
         return self.tallies.total() - self.accepted
 
-    def add_events(self, events: Sorted) -> None:
+    def add_events(self, events: AcceptedEvents) -> None:
         """Count a batch of events."""
         self.add_tallies({kind.value: number for kind, number in events.refused.items()}, events.seen)
         self.tallies[ACCEPTED] += events.slot.size

@@ -32,9 +32,9 @@ def test_lbd_halves_what_is_left() -> None:
     found = run(
         LBD(alike(100 * ONE, 4), 2, noise=SeededNoise(1), complete=True), alike(100 * ONE, 4), standing(0, 0, 0.5, 1, 0)
     )
-    part_2 = (found.spends[:, 0] - 100 * ONE // 8).tolist()
+    publish_budget = (found.spends[:, 0] - 100 * ONE // 8).tolist()
     assert found.letters == "psppp"
-    assert part_2 == [100 * ONE // 4, 0, 100 * ONE // 8, 100 * ONE // 16, (50 * ONE - 100 * ONE * 3 // 16) // 2]
+    assert publish_budget == [100 * ONE // 4, 0, 100 * ONE // 8, 100 * ONE // 16, (50 * ONE - 100 * ONE * 3 // 16) // 2]
 
 
 def test_lba_saves_and_rests() -> None:

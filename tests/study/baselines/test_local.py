@@ -25,7 +25,7 @@ KINDS: list[type[Local]] = [LBU, PLBU, PLBUSum, LBD, LBA, LPU, LPD, LPA]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
-def crowd(people: int = 60) -> Register:
+def individual(people: int = 60) -> Register:
     """Half of them ask for less than the others."""
     stricter = np.arange(people) < people // 2
     return Register.from_arrays(np.where(stricter, 1.0, 2.0), np.where(stricter, 4, 3))
@@ -39,7 +39,7 @@ def test_names() -> None:
 @kinds
 def test_repeats_for_a_seed(kind: type[Local]) -> None:
     """The same seed gives the same counts, decisions and spends; another seed does not."""
-    register = crowd()
+    register = individual()
     stream = list(np.random.default_rng(1).integers(-1, 3, (25, 60)))
     first, again, other = (run(kind(register, 3, noise=SeededNoise(seed)), register, stream) for seed in (1, 1, 2))
     assert np.array_equal(first.counts, again.counts)
@@ -51,7 +51,7 @@ def test_repeats_for_a_seed(kind: type[Local]) -> None:
 @kinds
 def test_secure_noise_serves(kind: type[Local]) -> None:
     """Nothing needs a seed."""
-    register = crowd()
+    register = individual()
     stream = np.random.default_rng(1).integers(-1, 3, (6, 60))
     assert np.isfinite(run(kind(register, 3, noise=SecureNoise()), register, stream).counts).all()
 
@@ -59,7 +59,7 @@ def test_secure_noise_serves(kind: type[Local]) -> None:
 @kinds
 def test_an_empty_slot_takes_the_same_way(kind: type[Local]) -> None:
     """Nobody present, everybody in one cell or people all over: the same draws are asked for, and the same charged."""
-    register = crowd()
+    register = individual()
     seen = set()
     for places in (np.full(60, -1), np.zeros(60, np.int64), np.arange(60) % 3):
         noise = Recorded(5)
@@ -114,7 +114,7 @@ def test_refuses_other_requirements_and_settings(kind: type[Local]) -> None:
     with pytest.raises(WrongKind):
         kind(Register.from_rows({"user-0": dynamic((ONE, 2))}), 2, noise=SeededNoise(1))
     with pytest.raises(InvalidSetting, match="contributions"):
-        kind(crowd(), 2, noise=SeededNoise(1), privacy=Privacy(contributions=2))
+        kind(individual(), 2, noise=SeededNoise(1), privacy=Privacy(contributions=2))
     with pytest.raises(EmptyRegister):
         kind(Register(), 2, noise=SeededNoise(1))
 
@@ -122,7 +122,7 @@ def test_refuses_other_requirements_and_settings(kind: type[Local]) -> None:
 @kinds
 def test_bad_slots_cost_nothing(kind: type[Local]) -> None:
     """Wrong form, shape, cell, number or order is refused before anything is spent."""
-    register = crowd(6)
+    register = individual(6)
     baseline = kind(register, 2, noise=SeededNoise(1))
     rows, fractions = np.array([[1, 2], [0, 3]]), cast(Any, np.ones((2, 2)))
     wrong: list[Slot] = [Slot(1), slot_for(baseline, 2, np.zeros(6, np.int64), register)]
@@ -143,7 +143,7 @@ def test_bad_slots_cost_nothing(kind: type[Local]) -> None:
 @kinds
 def test_complete_streams_are_complete(kind: type[Local]) -> None:
     """Where everybody is declared to be in some cell, somebody who is not is refused, before anything is spent."""
-    register = crowd(6)
+    register = individual(6)
     baseline = kind(register, 2, noise=SeededNoise(1), complete=True)
     with pytest.raises(WrongShape, match="complete"):
         baseline.step(slot_for(baseline, 1, np.array([0, 1, 0, -1, 1, 1]), register))
@@ -162,7 +162,7 @@ def test_a_lost_slot_stays_charged(kind: type[Local]) -> None:
             if self.fails:
                 raise OSError("no entropy")
 
-    register, noise = crowd(), Failing(1)
+    register, noise = individual(), Failing(1)
     baseline = kind(register, 2, noise=noise)
     places = np.arange(60) % 2
     before = run(baseline, register, [places, places])

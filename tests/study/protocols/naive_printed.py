@@ -70,19 +70,19 @@ def play(
     past: list[list[float]] = []
     shown = [0.0] * len(slots[0][0])
     for t, rows in enumerate(slots, start=1):
-        part_1, part_2 = offers(t, past, run.published)
-        theta, _ = threshold(part_1, sizes)
-        kept = keep(rows, part_1, theta, random)
+        change_budget, publish_budget = offers(t, past, run.published)
+        theta, _ = threshold(change_budget, sizes)
+        kept = keep(rows, change_budget, theta, random)
         change = sum(abs(a - b) for a, b in zip(kept, shown, strict=True)) / len(shown)
         change += random.laplace() / (len(shown) * theta)
-        choice, error = threshold(part_2, sizes)
+        choice, error = threshold(publish_budget, sizes)
         bar = math.inf if choice == 0 else 1 / choice if scale_test else math.sqrt(error)
-        spent = [min(e, theta) for e in part_1]
+        spent = [min(e, theta) for e in change_budget]
         if change > bar:
-            kept = keep(rows, part_2, choice, random)
+            kept = keep(rows, publish_budget, choice, random)
             shown = [c + random.laplace() / choice for c in kept]
-            spent = [s + min(e, choice) for s, e in zip(spent, part_2, strict=True)]
-        past.append(part_2)
+            spent = [s + min(e, choice) for s, e in zip(spent, publish_budget, strict=True)]
+        past.append(publish_budget)
         run.published.append(change > bar)
         run.released.append(shown)
         run.spent.append(spent)
@@ -99,11 +99,11 @@ def distribution(own: Own) -> Offers:
     """BD, PBD."""
 
     def offers(t: int, past: list[list[float]], published: list[bool]) -> tuple[list[float], list[float]]:
-        part_2 = []
+        publish_budget = []
         for i, (E, w) in enumerate(own):
             spent = sum(past[k - 1][i] for k in range(max(1, t - w), t) if published[k - 1])
-            part_2.append(max((E / 2 - spent) / 2, 0.0))
-        return [E / (2 * w) for E, w in own], part_2
+            publish_budget.append(max((E / 2 - spent) / 2, 0.0))
+        return [E / (2 * w) for E, w in own], publish_budget
 
     return offers
 
@@ -122,13 +122,13 @@ def dynamic_distribution(turns: tuple[Own, Own]) -> Offers:
     """DPBD."""
 
     def offers(t: int, past: list[list[float]], published: list[bool]) -> tuple[list[float], list[float]]:
-        part_1, part_2 = [], []
+        change_budget, publish_budget = [], []
         for i in range(len(turns[0])):
             active = [tau for tau in range(1, t + 1) if t <= tau + asked(turns, tau)[i][1] - 1]
-            part_1.append(min(asked(turns, tau)[i][0] / (2 * asked(turns, tau)[i][1]) for tau in active))
+            change_budget.append(min(asked(turns, tau)[i][0] / (2 * asked(turns, tau)[i][1]) for tau in active))
             left = min(asked(turns, tau)[i][0] / 2 - sum(past[k - 1][i] for k in range(tau, t)) for tau in active)
-            part_2.append(max(left / 2, 0.0))
-        return part_1, part_2
+            publish_budget.append(max(left / 2, 0.0))
+        return change_budget, publish_budget
 
     return offers
 
@@ -137,13 +137,13 @@ def dynamic_absorption(turns: tuple[Own, Own]) -> Offers:
     """DPBA."""
 
     def offers(t: int, past: list[list[float]], published: list[bool]) -> tuple[list[float], list[float]]:
-        part_1, part_2 = [], []
+        change_budget, publish_budget = [], []
         for i in range(len(turns[0])):
             active = [(tau, *asked(turns, tau)[i]) for tau in range(1, t + 1) if t < tau + asked(turns, tau)[i][1]]
-            part_1.append(min(EF / (2 * wF) for _, EF, wF in active))
+            change_budget.append(min(EF / (2 * wF) for _, EF, wF in active))
             saved = max((t - tau + 2) * EF / (2 * wF) for tau, EF, wF in active)
-            part_2.append(min(saved, *(EF / 2 for _, EF, _ in active)))
-        return part_1, part_2
+            publish_budget.append(min(saved, *(EF / 2 for _, EF, _ in active)))
+        return change_budget, publish_budget
 
     return offers
 

@@ -48,8 +48,8 @@ def test_absorption_grows_and_is_never_used_up() -> None:
     for slot in range(LENGTH):
         offer = schedule.offer(slot)
         expected = [0.6 / 240 * min(slot + 1, 120), 1.0 / 80 * min(slot + 1, 40)]
-        assert offer.part_2[0] == pytest.approx(expected, rel=1e-12)
-        assert offer.part_1[0] == pytest.approx([0.6 / 240, 1.0 / 80], rel=1e-12)
+        assert offer.publish_budget[0] == pytest.approx(expected, rel=1e-12)
+        assert offer.change_budget[0] == pytest.approx([0.6 / 240, 1.0 / 80], rel=1e-12)
         schedule.record(slot, offer, np.array([True]))
 
 
@@ -61,7 +61,7 @@ def test_distribution_sums_w_past_slots() -> None:
     offers = []
     for slot, fresh in enumerate(published):
         offer = schedule.offer(slot)
-        offers.append(float(offer.part_2[0, 0]))
+        offers.append(float(offer.publish_budget[0, 0]))
         schedule.record(slot, offer, np.array([fresh]))
     assert offers == pytest.approx([0.2, 0.1, 0.1, 0.1, 0.2])
 
@@ -73,8 +73,8 @@ def test_dpbd_charges_skipped_slots() -> None:
     still = Distribution(np.array([0.8]), np.array([40]), 1)
     for slot in range(10):
         there, here = moving.offer(slot), still.offer(slot)
-        assert there.part_2[0, 0] == pytest.approx(0.4 / 2 ** (slot + 1))
-        assert here.part_2[0, 0] == pytest.approx(0.2)
+        assert there.publish_budget[0, 0] == pytest.approx(0.4 / 2 ** (slot + 1))
+        assert here.publish_budget[0, 0] == pytest.approx(0.2)
         moving.record(slot, there, np.array([False]))
         still.record(slot, here, np.array([False]))
 
@@ -82,7 +82,7 @@ def test_dpbd_charges_skipped_slots() -> None:
 def test_dpba_saves_a_share_too_many() -> None:
     """DPBA offers (t-τ+2) shares of the best active declaration, at most the least half budget of any of them."""
     schedule = DynamicAbsorption(forward_of([(1.0, 40)], [(0.6, 120)]))
-    first, second, late = (float(schedule.offer(slot).part_2[0, 0]) for slot in (0, 1, 60))
+    first, second, late = (float(schedule.offer(slot).publish_budget[0, 0]) for slot in (0, 1, 60))
     assert first == pytest.approx(2 * 1.0 / 80)
     assert second == pytest.approx(3 * 1.0 / 80)
     assert late == pytest.approx(0.3)
@@ -91,10 +91,10 @@ def test_dpba_saves_a_share_too_many() -> None:
 def test_part_1_is_the_least_active_share() -> None:
     """A declaration of a small share binds as long as it is active, and no longer."""
     schedule = DynamicAbsorption(forward_of([(1.0, 2)], [(0.6, 3)]))
-    assert [float(schedule.offer(slot).part_1[0, 0]) for slot in (0, 1)] == pytest.approx([0.25, 0.1])
+    assert [float(schedule.offer(slot).change_budget[0, 0]) for slot in (0, 1)] == pytest.approx([0.25, 0.1])
     alone = Forward(np.full((LENGTH, 1, 1), 1.0), np.full((LENGTH, 1, 1), 2))
     alone.epsilon[0] = 0.1
-    shares = [float(DynamicAbsorption(alone).offer(slot).part_1[0, 0]) for slot in range(4)]
+    shares = [float(DynamicAbsorption(alone).offer(slot).change_budget[0, 0]) for slot in range(4)]
     assert shares == pytest.approx([0.025, 0.025, 0.25, 0.25])
 
 

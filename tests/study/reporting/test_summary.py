@@ -39,12 +39,12 @@ def test_panels_follow_the_experiment() -> None:
 def test_what_does_not_belong_stays_out() -> None:
     """Rows of another protocol, data set or mechanism are in no panel."""
     experiment = from_table("e", TABLE)
-    strangers = [
+    unlisted = [
         row(Point("sin", window=40), "pbd", 1.0, protocol="printed"),
         row(Point("tlns", window=40), "pbd", 1.0),
         row(Point("sin", window=40), "uniform", 1.0),
     ]
-    assert panels(experiment, strangers) == ()
+    assert panels(experiment, unlisted) == ()
 
 
 def test_settings_are_never_mixed() -> None:

@@ -37,7 +37,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesiredSpend:
     """What a baseline would spend in the next slot, row by row, in units.
 
     Attributes:
@@ -46,8 +46,8 @@ class Wish:
         nullified: nothing may be published in this slot: it rests.
     """
 
-    part_1: Units
-    part_2: Units
+    change_budget: Units
+    publish_budget: Units
     nullified: bool = False
 
 
@@ -106,7 +106,7 @@ class Baseline(ABC):
         self.ledger.open_row(self.common, self.people)
 
     @abstractmethod
-    def propose(self) -> Wish:
+    def propose(self) -> DesiredSpend:
         """What it would like to spend in the next slot; may use public things only."""
 
     @abstractmethod
@@ -140,23 +140,25 @@ class Baseline(ABC):
             counts = None if offer.nullified else self.draw(data, offer)
         except BaseException:
             self.ledger.lose()
-            self.trace = Spent(offer.slot, offer.part_1 + offer.part_2)
+            self.trace = Spent(offer.slot, offer.change_budget + offer.publish_budget)
             raise
         published = counts is not None
         self.ledger.settle(published)
-        self.trace = Spent(offer.slot, offer.part_1 + offer.part_2 if published else offer.part_1)
+        self.trace = Spent(offer.slot, offer.change_budget + offer.publish_budget if published else offer.change_budget)
         if counts is not None:
             self.shown = np.array(counts, np.float64)
             self.shown.flags.writeable = False
             return Estimate(offer.slot, self.shown, Decision.PUBLISHED)
         return Estimate(offer.slot, self.shown, Decision.NULLIFIED if offer.nullified else Decision.SKIPPED)
 
-    def _cut(self, wish: Wish) -> Offer:
+    def _cut(self, wish: DesiredSpend) -> Offer:
         """The room disposes."""
         room = self.ledger.room()
-        part_1 = np.clip(wish.part_1, 0, room)
-        part_2 = np.zeros_like(part_1) if wish.nullified else np.clip(wish.part_2, 0, room - part_1)
-        return Offer(self.ledger.slot, part_1, part_2, wish.nullified)
+        change_budget = np.clip(wish.change_budget, 0, room)
+        publish_budget = (
+            np.zeros_like(change_budget) if wish.nullified else np.clip(wish.publish_budget, 0, room - change_budget)
+        )
+        return Offer(self.ledger.slot, change_budget, publish_budget, wish.nullified)
 
     def _read(self, slot: Slot) -> Counts:
         given = slot.counts if self.feeds == "rows" else slot.places

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from wevent.budgets.ledger import Offer
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.register import Register
-from wevent.study.baselines.base import Baseline, Wish
+from wevent.study.baselines.base import Baseline, DesiredSpend
 from wevent.units import as_fraction
 
 SAMPLES_PER_SLOT = 75, 1000
@@ -61,17 +61,17 @@ class Fast(Baseline):
         self.interval = 1
         """Slots from one sample to the next."""
 
-    def propose(self) -> Wish:
+    def propose(self) -> DesiredSpend:
         """The price of a sample in slots that are due, nothing elsewhere."""
         block, into = divmod(self.ledger.slot - 1, self.common.window)
         taken = int(np.count_nonzero(self.paid()[self.common.window - 1 - into :]))  # lost ones are paid for too
         due = block != self._block or self.ledger.slot >= self._sampled + self.interval
         price = self._price if due and taken < self.samples else 0
-        return Wish(np.zeros(1, np.int64), np.array([price], np.int64))
+        return DesiredSpend(np.zeros(1, np.int64), np.array([price], np.int64))
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64] | None:
         """Sample and correct if the slot is due."""
-        epsilon = int(offer.part_2[0])
+        epsilon = int(offer.publish_budget[0])
         if epsilon == 0:
             return None
         total = data.sum(axis=0)

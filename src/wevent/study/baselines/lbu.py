@@ -16,7 +16,7 @@ from wevent.cohorts.counting import Counts
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Fixed
 from wevent.noise import Noise
-from wevent.study.baselines.base import Wish
+from wevent.study.baselines.base import DesiredSpend
 from wevent.study.baselines.local import Local
 from wevent.study.baselines.oracle import GRR, OUE, Floats, Oracle, kind_for
 from wevent.units import Units
@@ -27,14 +27,14 @@ class LBU(Local):
 
     name: ClassVar[str] = "lbu"
 
-    def propose(self) -> Wish:
+    def propose(self) -> DesiredSpend:
         """E/w, always published."""
         rate = self.ledger.now().fixed_rate
-        return Wish(np.zeros_like(rate), rate)
+        return DesiredSpend(np.zeros_like(rate), rate)
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64]:
         """What everybody reports."""
-        return self.ask(data.sum(axis=0), int(offer.part_2[0])).counts
+        return self.ask(data.sum(axis=0), int(offer.publish_budget[0])).counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +80,15 @@ class PLBU(Local):
         self._spends: Units | None = None
         self._groups: list[Groups] = []
 
-    def propose(self) -> Wish:
+    def propose(self) -> DesiredSpend:
         """E_i/w_i, always published."""
         rate = self.ledger.now().fixed_rate
-        return Wish(np.zeros_like(rate), rate)
+        return DesiredSpend(np.zeros_like(rate), rate)
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64]:
         """What the groups report, joined."""
-        if self._spends is None or not np.array_equal(self._spends, offer.part_2):
-            self._spends, self._groups = offer.part_2, self._group(offer.part_2)
+        if self._spends is None or not np.array_equal(self._spends, offer.publish_budget):
+            self._spends, self._groups = offer.publish_budget, self._group(offer.publish_budget)
         answers = [group.ask(data, self.noise)[:, : len(self.domain)] for group in self._groups]
         return self.join(answers, self._groups)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from wevent.budgets.ledger import Offer
 from wevent.budgets.schedules import Absorption, Distribution, Schedule
 from wevent.cohorts.counting import Counts
-from wevent.study.baselines.base import Wish
+from wevent.study.baselines.base import DesiredSpend
 from wevent.study.baselines.local import Local
 
 
@@ -23,16 +23,16 @@ class BudgetDivision(Local):
 
     schedule: ClassVar[Schedule]
 
-    def propose(self) -> Wish:
+    def propose(self) -> DesiredSpend:
         """What the schedule proposes for the one row."""
         proposal = self.schedule.propose(self.ledger.now())
         resting = proposal.resting is not None and bool(proposal.resting.any())
-        return Wish(proposal.part_1, proposal.part_2, resting)
+        return DesiredSpend(proposal.change_budget, proposal.publish_budget, resting)
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64] | None:
         """New counts if dis > Var(ε, n)."""
         everybody = data.sum(axis=0)
-        first, second = int(offer.part_1[0]), int(offer.part_2[0])
+        first, second = int(offer.change_budget[0]), int(offer.publish_budget[0])
         if first == 0 or second == 0:
             return None
         if self.moved(self.ask(everybody, first)) <= self.error(self.people, second):

@@ -16,7 +16,7 @@ from wevent.budgets.ledger import Offer
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.register import Register
 from wevent.noise import PROBABILITY_BITS
-from wevent.study.baselines.base import Wish
+from wevent.study.baselines.base import DesiredSpend
 from wevent.study.baselines.local import Local
 
 People = npt.NDArray[np.int64]
@@ -39,11 +39,11 @@ class PeopleDivision(Local):
         coins = self.noise.bernoulli(np.full(128, 1 << (PROBABILITY_BITS - 1), np.int64))
         self.public = np.random.default_rng(int.from_bytes(np.packbits(coins).tobytes()))
 
-    def wish(self, first: People, second: People, *, nullified: bool = False) -> Wish:
+    def wish(self, first: People, second: People, *, nullified: bool = False) -> DesiredSpend:
         """The whole budget of everybody who is asked in part 1 or part 2."""
-        part_1, part_2 = np.zeros((2, self.people), np.int64)
-        part_1[first] = part_2[second] = self.common.units
-        return Wish(part_1, part_2, nullified)
+        change_budget, publish_budget = np.zeros((2, self.people), np.int64)
+        change_budget[first] = publish_budget[second] = self.common.units
+        return DesiredSpend(change_budget, publish_budget, nullified)
 
     def asked(self, data: Counts, spends: npt.NDArray[np.int64]) -> Counts:
         """How many of those who spend their whole budget have each symbol; private (axes: symbol)."""
@@ -63,14 +63,14 @@ class LPU(PeopleDivision):
         super().open_rows(register)
         self._turns = self.public.permutation(self.people)
 
-    def propose(self) -> Wish:
+    def propose(self) -> DesiredSpend:
         """The group whose turn it is."""
         nobody, w = np.empty(0, np.int64), self.common.window
         return self.wish(nobody, self._turns[(self.ledger.slot - 1) % w :: w])
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64] | None:
         """What the group reports."""
-        group = self.asked(data, offer.part_2)
+        group = self.asked(data, offer.publish_budget)
         return self.ask(group, self.common.units).counts if group.any() else None
 
 
@@ -94,7 +94,7 @@ class AdaptivePeople(PeopleDivision):
         N, w = self.people, self.common.window
         return last * N // (2 * w) - max(first - 1, 0) * N // (2 * w)
 
-    def propose(self) -> Wish:
+    def propose(self) -> DesiredSpend:
         """People who are drawn from those with their whole budget left."""
         free = np.flatnonzero(self.ledger.room() >= self.common.units)
         measuring = self.measured(self.ledger.slot, self.ledger.slot)
@@ -104,7 +104,7 @@ class AdaptivePeople(PeopleDivision):
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64] | None:
         """New counts if dis > Var(ε, n)."""
-        first, second = self.asked(data, offer.part_1), self.asked(data, offer.part_2)
+        first, second = self.asked(data, offer.change_budget), self.asked(data, offer.publish_budget)
         if not (first.any() and second.any()):
             return None
         epsilon = self.common.units

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from wevent.budgets.ledger import Offer
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.register import Register
-from wevent.study.baselines.base import Baseline, Wish
+from wevent.study.baselines.base import Baseline, DesiredSpend
 from wevent.units import NANO, as_fraction
 
 BAR = 5
@@ -70,16 +70,16 @@ class Pegasus(Baseline):
         super().__init__(register, cells, **settings)
         share = self.common.units // self.common.window
         grouping = max(1, share // GROUPING)
-        self._wish = Wish(np.array([grouping], np.int64), np.array([share - grouping], np.int64))
+        self._wish = DesiredSpend(np.array([grouping], np.int64), np.array([share - grouping], np.int64))
         self._groups: list[Group | None] = [None] * len(self.domain)
 
-    def propose(self) -> Wish:
+    def propose(self) -> DesiredSpend:
         """The same in every slot."""
         return self._wish
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64] | None:
         """Perturb all cells, see which of them fit their groups, show the medians."""
-        grouping, perturbing = int(offer.part_1[0]), int(offer.part_2[0])
+        grouping, perturbing = int(offer.change_budget[0]), int(offer.publish_budget[0])
         if grouping == 0 or perturbing == 0:
             return None
         now, s = data.sum(axis=0), self.privacy.sensitivity

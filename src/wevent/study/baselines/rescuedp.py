@@ -28,7 +28,7 @@ import numpy.typing as npt
 from wevent.budgets.ledger import Offer
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.register import Register
-from wevent.study.baselines.base import Baseline, Wish
+from wevent.study.baselines.base import Baseline, DesiredSpend
 from wevent.study.baselines.grouping import LAST, Candidate, group_cells
 from wevent.units import NANO, Units, as_fraction
 
@@ -94,12 +94,12 @@ class RescueDP(Baseline):
         self._opened = 0
         self._plan: list[Sampled] = []
 
-    def propose(self) -> Wish:
+    def propose(self) -> DesiredSpend:
         """The largest budget of the groups that are sampled."""
         self._open_slot()
         self._plan = self._grouped(self.budgets())
         most = max((group.epsilon for group in self._plan), default=0)
-        return Wish(np.zeros(1, np.int64), np.array([most], np.int64))
+        return DesiredSpend(np.zeros(1, np.int64), np.array([most], np.int64))
 
     def budgets(self) -> Units:
         """What each cell that is due asks for; 0 where it is not due, or the ledger has not that much (axes: cell)."""
@@ -112,7 +112,7 @@ class RescueDP(Baseline):
 
     def draw(self, data: Counts, offer: Offer) -> Floats | None:
         """Sample the planned groups, filter, and set the next intervals."""
-        if not self._plan or offer.part_2[0] < max(group.epsilon for group in self._plan):
+        if not self._plan or offer.publish_budget[0] < max(group.epsilon for group in self._plan):
             return None  # never with more than was charged
         for group in self._plan:  # paid for, even if the slot gets lost from here on
             self._spends[offer.slot % self.common.window, group.cells] = group.epsilon

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from wevent.budgets.ledger import Offer
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.register import Register
-from wevent.study.baselines.base import Baseline, Wish
+from wevent.study.baselines.base import Baseline, DesiredSpend
 from wevent.units import NANO, as_fraction
 
 WARM_UP_STEP = 20
@@ -82,10 +82,10 @@ class Spas(Baseline):
         self._squares = self._absolutes = 0
         self._plan = Plan(Move.REPEAT, 0)
 
-    def propose(self) -> Wish:
+    def propose(self) -> DesiredSpend:
         """The question's share always; a release's price where one is possible."""
         self._plan = self.plan()
-        return Wish(np.array([self._share], np.int64), np.array([self._plan.epsilon], np.int64))
+        return DesiredSpend(np.array([self._share], np.int64), np.array([self._plan.epsilon], np.int64))
 
     def plan(self) -> Plan:
         """What the next slot does."""
@@ -121,7 +121,7 @@ class Spas(Baseline):
         """Ask if the plan says so, release if the answer is yes."""
         now = data.sum(axis=0)
         before, self._before = self._before, now
-        plan, epsilon = self._plan, int(offer.part_2[0])
+        plan, epsilon = self._plan, int(offer.publish_budget[0])
         if plan.move is Move.REPEAT or epsilon == 0:
             return None
         if plan.move is Move.ASK and not self._moved(int(np.abs(now - before).sum()), plan.releases):

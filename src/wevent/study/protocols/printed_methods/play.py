@@ -55,13 +55,13 @@ def play(
     for slot in range(LENGTH):
         now = counts[:, slot]
         offer = schedule.offer(slot)
-        measured = choose(offer.part_1, sizes).threshold
-        change = measure_change(random, now, offer.part_1, measured, shown)
-        choice = choose(offer.part_2, sizes)
+        measured = choose(offer.change_budget, sizes).threshold
+        change = measure_change(random, now, offer.change_budget, measured, shown)
+        choice = choose(offer.publish_budget, sizes)
         fresh = change > limit(choice)
-        shown[fresh] = publish(random, now[fresh], offer.part_2[fresh], choice.threshold[fresh])
+        shown[fresh] = publish(random, now[fresh], offer.publish_budget[fresh], choice.threshold[fresh])
         schedule.record(slot, offer, fresh)
         released[:, slot], published[:, slot] = shown, fresh
-        spent[:, slot] = np.minimum(offer.part_1, measured[:, None])
-        spent[fresh, slot] += np.minimum(offer.part_2, choice.threshold[:, None])[fresh]
+        spent[:, slot] = np.minimum(offer.change_budget, measured[:, None])
+        spent[fresh, slot] += np.minimum(offer.publish_budget, choice.threshold[:, None])[fresh]
     return Played(released, published, spent)

@@ -17,8 +17,8 @@ from wevent.study.protocols.printed_methods.segments import LENGTH, Array, Flags
 class Offer:
     """For measuring change and for publishing (axes: segment, type)."""
 
-    part_1: Floats
-    part_2: Floats
+    change_budget: Floats
+    publish_budget: Floats
 
 
 class Schedule(Protocol):
@@ -75,7 +75,7 @@ class Distribution:
 
     def record(self, slot: int, offer: Offer, published: Flags) -> None:
         """Only publications cost."""
-        self._totals.write(slot, np.where(published[:, None], offer.part_2, 0.0))
+        self._totals.write(slot, np.where(published[:, None], offer.publish_budget, 0.0))
 
 
 class Absorption:
@@ -138,12 +138,12 @@ class DynamicDistribution(_Dynamic):
         """½ min_τ (EF/2 - U(τ)); the backward side never binds."""
         first, active, shares, halves = self._reach(slot)
         left = halves - self._totals.since(slot, first)
-        part_2 = np.where(active, left, np.inf).min(axis=0) / 2
-        return Offer(np.where(active, shares, np.inf).min(axis=0), np.maximum(part_2, 0.0))
+        publish_budget = np.where(active, left, np.inf).min(axis=0) / 2
+        return Offer(np.where(active, shares, np.inf).min(axis=0), np.maximum(publish_budget, 0.0))
 
     def record(self, slot: int, offer: Offer, published: Flags) -> None:
         """Every offer is written down, published or not."""
-        self._totals.write(slot, offer.part_2)
+        self._totals.write(slot, offer.publish_budget)
 
 
 class DynamicAbsorption(_Dynamic):

@@ -1,4 +1,4 @@
-"""The arithmetic of `budgets.crowd`, compiled by numba (extra `fast`).
+"""The arithmetic of `budgets.individual`, compiled by numba (extra `fast`).
 
 Per row a few certificates are kept instead of scanning all declarations in every slot: the least left
 now and in the slots to come, and the least share, each with the slot until which it is proven. What
@@ -56,47 +56,49 @@ inlined: Any = numba.njit(**_OPTIONS, forceinline=True)
 
 
 @inlined
-def _odd(odd_rows, odd_values, odd_index, place, row):  # type: ignore[no-untyped-def]
+def _odd(irregular_rows, irregular_values, irregular_index, place, row):  # type: ignore[no-untyped-def]
     """Look up a part 1 that is no level's share."""
-    low = odd_index[0, place]
-    high = low + odd_index[1, place]
+    low = irregular_index[0, place]
+    high = low + irregular_index[1, place]
     while low < high:
         middle = (low + high) >> 1
-        if odd_rows[middle] < row:
+        if irregular_rows[middle] < row:
             low = middle + 1
         else:
             high = middle
-    return odd_values[low]
+    return irregular_values[low]
 
 
 @inlined
-def _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, place):  # type: ignore[no-untyped-def]
+def _part_1(levels, facts, codes, irregular_rows, irregular_values, irregular_index, row, place):  # type: ignore[no-untyped-def]
     """Part 1 that a row spent in the slot of a place in the ring."""
     code = np.int64(codes[row >> 3, place, row & 7])
     if code == facts[ESCAPE]:
-        return _odd(odd_rows, odd_values, odd_index, place, row)
+        return _odd(irregular_rows, irregular_values, irregular_index, place, row)
     return levels[SHARE, code]
 
 
 @jit
-def _spent(levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window):  # type: ignore[no-untyped-def]
+def _spent(levels, facts, codes, irregular_rows, irregular_values, irregular_index, published, spent_2, row, t, window):  # type: ignore[no-untyped-def]
     """Part 1 and part 2 in the slots t - window + 1 … t - 1."""
-    part_1, part_2 = np.int64(0), np.int64(0)
+    change_budget, publish_budget = np.int64(0), np.int64(0)
     place = t % facts[SPAN]
     for _ in range(min(window, t) - 1):
         place = place - 1 if place > 0 else facts[SPAN] - 1
-        part_1 += _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, place)
+        change_budget += _part_1(levels, facts, codes, irregular_rows, irregular_values, irregular_index, row, place)
     place = facts[NEWEST]
     for _ in range(facts[PUBLICATIONS]):
         if published[place] <= t - window:
             break
-        part_2 += spent_2[row, place]
+        publish_budget += spent_2[row, place]
         place = place - 1 if place > 0 else published.size - 1
-    return part_1, part_2
+    return change_budget, publish_budget
 
 
 @jit
-def _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t):  # type: ignore[no-untyped-def]
+def _scan_room(  # type: ignore[no-untyped-def]
+    levels, facts, past, codes, irregular_rows, irregular_values, irregular_index, published, spent_2, row, t
+):
     """Least EF less everything spent since τ, over past declarations that are active."""
     least, since = _BIG, np.int64(0)
     place, remaining = facts[NEWEST], facts[PUBLICATIONS]
@@ -107,7 +109,7 @@ def _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, publ
             since += spent_2[row, place]
             place = place - 1 if place > 0 else published.size - 1
             remaining -= 1
-        since += _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, cell)
+        since += _part_1(levels, facts, codes, irregular_rows, irregular_values, irregular_index, row, cell)
         level = np.int64(past[row >> 3, cell, row & 7])
         if age < levels[FORWARD_WINDOW, level]:
             least = min(least, levels[FORWARD, level] - since)
@@ -323,10 +325,10 @@ def renew(  # type: ignore[no-untyped-def]
 
 
 @jit
-def take_publication(left, after, known, top, part_2, flags):  # type: ignore[no-untyped-def]
+def take_publication(left, after, known, top, publish_budget, flags):  # type: ignore[no-untyped-def]
     """Take a publication off what is left."""
     for row in range(left.size):
-        spent = part_2[row]
+        spent = publish_budget[row]
         left[row] -= spent if left[row] < _BIG else 0
         for k in range(np.int64(known[row])):
             after[row, k] -= spent if after[row, k] < _BIG else 0
@@ -335,7 +337,7 @@ def take_publication(left, after, known, top, part_2, flags):  # type: ignore[no
 
 
 @jit
-def take_saved(levels, last, saved, saved_code, saved_until, t, fresh, part_2):  # type: ignore[no-untyped-def]
+def take_saved(levels, last, saved, saved_code, saved_until, t, fresh, publish_budget):  # type: ignore[no-untyped-def]
     """Take the closed slot t - 1 into the certificate of absorption."""
     shares, windows = levels[SHARE], levels[FORWARD_WINDOW]
     for row in range(saved.size):
@@ -346,34 +348,57 @@ def take_saved(levels, last, saved, saved_code, saved_until, t, fresh, part_2): 
             saved[row], saved_code[row], saved_until[row] = (2 - t) * mine, level, t + windows[level] - 2
     if fresh:
         for row in range(saved.size):
-            saved[row] -= part_2[row]
+            saved[row] -= publish_budget[row]
 
 
 @jit
-def take_sums(levels, facts, codes, odd_rows, odd_values, odd_index, spent_2, sums, t, fresh, part_2, leaving):  # type: ignore[no-untyped-def]
+def take_sums(  # type: ignore[no-untyped-def]
+    levels,
+    facts,
+    codes,
+    irregular_rows,
+    irregular_values,
+    irregular_index,
+    spent_2,
+    sums,
+    t,
+    fresh,
+    publish_budget,
+    leaving,
+):
     """Take the closed slot t - 1 into the sums, and the slot that leaves the span out of them."""
     here, before = t % facts[SPAN], (t - 1) % facts[SPAN]
     for row in range(sums.shape[0]):
-        sums[row, 0] += _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, before)
+        sums[row, 0] += _part_1(levels, facts, codes, irregular_rows, irregular_values, irregular_index, row, before)
         if fresh:
-            sums[row, 1] += part_2[row]
+            sums[row, 1] += publish_budget[row]
         if t > facts[SPAN]:
-            sums[row, 0] -= _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, here)
+            sums[row, 0] -= _part_1(levels, facts, codes, irregular_rows, irregular_values, irregular_index, row, here)
             if leaving >= 0:
                 sums[row, 1] -= spent_2[row, leaving]
 
 
 @jit
-def sum_up(levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, sums, t):  # type: ignore[no-untyped-def]
+def sum_up(levels, facts, codes, irregular_rows, irregular_values, irregular_index, published, spent_2, sums, t):  # type: ignore[no-untyped-def]
     """Sums over the last span - 1 slots from scratch, as of before slot t."""
     for row in range(sums.shape[0]):
         sums[row, 0], sums[row, 1] = _spent(
-            levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, facts[SPAN]
+            levels,
+            facts,
+            codes,
+            irregular_rows,
+            irregular_values,
+            irregular_index,
+            published,
+            spent_2,
+            row,
+            t,
+            facts[SPAN],
         )
 
 
 @jit
-def propose(levels, now, left, share, share_code, flags, drop, part_1, part_2, spent_codes, special):  # type: ignore[no-untyped-def]
+def propose(levels, now, left, share, share_code, flags, drop, change_budget, publish_budget, spent_codes, special):  # type: ignore[no-untyped-def]
     """Least share, and least left shifted right by `drop`, with this slot's declaration; marks rows to look at."""
     half, shares, budgets, windows = levels[HALF], levels[SHARE], levels[BACKWARD], levels[BACKWARD_WINDOW]
     for row in range(now.size):
@@ -381,7 +406,7 @@ def propose(levels, now, left, share, share_code, flags, drop, part_1, part_2, s
         mine = shares[level]
         one = min(share[row], mine)
         two = max(min(left[row], half[level]) >> drop, 0)
-        part_1[row], part_2[row] = one, two
+        change_budget[row], publish_budget[row] = one, two
         spent_codes[row] = level if mine <= share[row] else share_code[row]
         budget = budgets[level]
         tight = (max(one, two) > budget >> 1) | (one + two > budget) | (windows[level] > 1)
@@ -389,11 +414,11 @@ def propose(levels, now, left, share, share_code, flags, drop, part_1, part_2, s
 
 
 @jit
-def propose_saved(levels, now, saved, saved_code, saved_until, flags, t, own, part_2, special):  # type: ignore[no-untyped-def]
+def propose_saved(levels, now, saved, saved_code, saved_until, flags, t, own, publish_budget, special):  # type: ignore[no-untyped-def]
     """Mark the rows where what is left is not proven to have been saved."""
     shares = levels[SHARE]
     for row in range(now.size):
-        short = (saved_until[row] < t) | (saved[row] + t * shares[saved_code[row]] < part_2[row])
+        short = (saved_until[row] < t) | (saved[row] + t * shares[saved_code[row]] < publish_budget[row])
         drowsy = own & ((flags[row] & AWAKE) == 0)
         special[row] |= (now[row] > 0) & (short | drowsy)
 
@@ -412,7 +437,7 @@ def cut_to_saved(  # type: ignore[no-untyped-def]
     flags,
     t,
     own,
-    part_2,
+    publish_budget,
     special,
 ):
     """Scan the marked rows for the most saved; with `own`, rows that rest offer nothing."""
@@ -421,16 +446,16 @@ def cut_to_saved(  # type: ignore[no-untyped-def]
             least, most, code, until = _scan_saved(levels, facts, past, published, spent_2, row, t)
             saved[row], saved_code[row], saved_until[row] = most - t * levels[SHARE, code], code, until
             if own and least <= 0:
-                part_2[row] = 0
+                publish_budget[row] = 0
             else:
                 flags[row] |= AWAKE
-                part_2[row] = max(min(part_2[row], max(most, levels[SHARE, np.int64(now[row])])), 0)
+                publish_budget[row] = max(min(publish_budget[row], max(most, levels[SHARE, np.int64(now[row])])), 0)
 
 
 @jit
 def cut_to_room(  # type: ignore[no-untyped-def]
-    levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, sums, flags, born,
-    now, left, t, part_1, part_2, spent_codes, special,
+    levels, facts, past, codes, irregular_rows, irregular_values, irregular_index, published, spent_2, sums, flags, born,
+    now, left, t, change_budget, publish_budget, spent_codes, special,
 ):  # fmt: skip
     """Cut the marked rows to their backward requirement and room; returns how many shares need looking up.
 
@@ -438,14 +463,14 @@ def cut_to_room(  # type: ignore[no-untyped-def]
     least left plus the least share: EF - U - Σ part 1 >= (EF/2 - U) + EF/2 - (wF - 1)·share. So rows
     that are not marked, and regular ones, need no scan of the forward side.
     """
-    escapes, known, forgotten = 0, facts[KNOWN], facts[FORGOTTEN]
+    irregular, known, forgotten = 0, facts[KNOWN], facts[FORGOTTEN]
     for row in range(now.size):
         if not special[row]:
             continue
         level = np.int64(now[row])
         budget, window = levels[BACKWARD, level], levels[BACKWARD_WINDOW, level]
-        half, share = budget >> 1, part_1[row]
-        one, two = share, part_2[row]
+        half, share = budget >> 1, change_budget[row]
+        one, two = share, publish_budget[row]
         sum_1, sum_2 = np.int64(0), np.int64(0)
         if t - window < forgotten or (t - window + 1 < known and born[row] < known):
             one, two = np.int64(0), np.int64(0)  # the window reaches into forgotten slots
@@ -453,24 +478,46 @@ def cut_to_room(  # type: ignore[no-untyped-def]
             sum_1, sum_2 = sums[row, 0], sums[row, 1]
             if half - sum_1 < one or half - sum_2 < two or budget - sum_1 - sum_2 < one + two:
                 sum_1, sum_2 = _spent(  # the sums reach further back than the window
-                    levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window
+                    levels,
+                    facts,
+                    codes,
+                    irregular_rows,
+                    irregular_values,
+                    irregular_index,
+                    published,
+                    spent_2,
+                    row,
+                    t,
+                    window,
                 )
         one = max(min(one, half - sum_1, budget - sum_1 - sum_2), np.int64(0))
         two = max(min(two, half - sum_2, budget - sum_1 - sum_2 - one), np.int64(0))
         if flags[row] & IRREGULAR:
-            room = _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t)
+            room = _scan_room(
+                levels,
+                facts,
+                past,
+                codes,
+                irregular_rows,
+                irregular_values,
+                irregular_index,
+                published,
+                spent_2,
+                row,
+                t,
+            )
             room = max(min(room, levels[FORWARD, level]), np.int64(0))
             one = min(one, room)
             two = max(min(two, room - one), np.int64(0))
-        part_1[row], part_2[row] = one, two
+        change_budget[row], publish_budget[row] = one, two
         if one != share:
             spent_codes[row] = facts[ESCAPE] if one > 0 else 0
-            escapes += 1 if one > 0 else 0
-    return escapes
+            irregular += 1 if one > 0 else 0
+    return irregular
 
 
 @jit
-def propose_part(levels, caps, now, left, share, flags, part_2, special):  # type: ignore[no-untyped-def]
+def propose_part(levels, caps, now, left, share, flags, publish_budget, special):  # type: ignore[no-untyped-def]
     """The least of part, backward part (`caps`, axes: level) and what is left; marks rows to look at.
 
     In `levels` and certificates EF stands in the place of EF/2 and EF / ceil(wF/k) in that of the share.
@@ -479,14 +526,14 @@ def propose_part(levels, caps, now, left, share, flags, part_2, special):  # typ
     for row in range(now.size):
         level = now[row]
         two = min(min(share[row], parts[level]), min(min(left[row], whole[level]), caps[level]))
-        part_2[row] = max(two, 0)
+        publish_budget[row] = max(two, 0)
         special[row] = (level > 0) & (two > 0) & ((windows[level] > 1) | ((flags[row] & IRREGULAR) > 0))
 
 
 @jit
 def cut_part(  # type: ignore[no-untyped-def]
-    levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, flags, born, now, t,
-    part_2, special,
+    levels, facts, past, codes, irregular_rows, irregular_values, irregular_index, published, spent_2, flags, born, now, t,
+    publish_budget, special,
 ):  # fmt: skip
     """Cut part 2 of the marked rows to their backward requirement and, where part 1 was spent, to the room."""
     known, forgotten = facts[KNOWN], facts[FORGOTTEN]
@@ -494,16 +541,38 @@ def cut_part(  # type: ignore[no-untyped-def]
         if not special[row]:
             continue
         level = np.int64(now[row])
-        window, two = levels[BACKWARD_WINDOW, level], part_2[row]
+        window, two = levels[BACKWARD_WINDOW, level], publish_budget[row]
         room = levels[BACKWARD, level]
         if t - window < forgotten or (t - window + 1 < known and born[row] < known):
             room = np.int64(0)  # the window reaches into forgotten slots
         elif flags[row] & IRREGULAR:
             sum_1, sum_2 = _spent(
-                levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window
+                levels,
+                facts,
+                codes,
+                irregular_rows,
+                irregular_values,
+                irregular_index,
+                published,
+                spent_2,
+                row,
+                t,
+                window,
             )
             room -= sum_1 + sum_2
-            ahead = _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t)
+            ahead = _scan_room(
+                levels,
+                facts,
+                past,
+                codes,
+                irregular_rows,
+                irregular_values,
+                irregular_index,
+                published,
+                spent_2,
+                row,
+                t,
+            )
             room = min(room, min(ahead, levels[FORWARD, level]))
         else:
             place = facts[NEWEST]
@@ -512,15 +581,15 @@ def cut_part(  # type: ignore[no-untyped-def]
                     break
                 room -= spent_2[row, place]
                 place = place - 1 if place > 0 else published.size - 1
-        part_2[row] = max(min(two, room), np.int64(0))
+        publish_budget[row] = max(min(two, room), np.int64(0))
 
 
 @jit
-def hold_back(levels, facts, past, now, t, part_1, part_2, spent_codes):  # type: ignore[no-untyped-def]
+def hold_back(levels, facts, past, now, t, change_budget, publish_budget, spent_codes):  # type: ignore[no-untyped-def]
     """Offer nothing to rows with an active declaration that reaches back to forgotten slots."""
     for row in range(now.size):
         if _unknown_ahead(levels, facts, past, now, row, t):
-            part_1[row], part_2[row], spent_codes[row] = 0, 0, 0
+            change_budget[row], publish_budget[row], spent_codes[row] = 0, 0, 0
 
 
 @jit
@@ -556,16 +625,52 @@ def find_resting(levels, facts, past, published, spent_2, now, flags, t, cursor)
 
 @jit
 def rooms(  # type: ignore[no-untyped-def]
-    levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, born, now, t, result
+    levels,
+    facts,
+    past,
+    codes,
+    irregular_rows,
+    irregular_values,
+    irregular_index,
+    published,
+    spent_2,
+    born,
+    now,
+    t,
+    result,
 ):
     """Exact room of every row."""
     for row in range(now.size):
         level = np.int64(now[row])
         result[row] = 0
         if level > 0:
-            room = _scan_room(levels, facts, past, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t)
+            room = _scan_room(
+                levels,
+                facts,
+                past,
+                codes,
+                irregular_rows,
+                irregular_values,
+                irregular_index,
+                published,
+                spent_2,
+                row,
+                t,
+            )
             budget, window = levels[BACKWARD, level], levels[BACKWARD_WINDOW, level]
-            one, two = _spent(levels, facts, codes, odd_rows, odd_values, odd_index, published, spent_2, row, t, window)
+            one, two = _spent(
+                levels,
+                facts,
+                codes,
+                irregular_rows,
+                irregular_values,
+                irregular_index,
+                published,
+                spent_2,
+                row,
+                t,
+                window,
+            )
             if t - window < facts[FORGOTTEN] or (t - window + 1 < facts[KNOWN] and born[row] < facts[KNOWN]):
                 budget = one + two
             if _unknown_ahead(levels, facts, past, now, row, t):
@@ -594,9 +699,13 @@ def borders(levels, facts, past, published, spent_2, now, t, result):  # type: i
 
 
 @jit
-def part_1_of(levels, facts, codes, odd_rows, odd_values, odd_index, row, t, result):  # type: ignore[no-untyped-def]
+def part_1_of(levels, facts, codes, irregular_rows, irregular_values, irregular_index, row, t, result):  # type: ignore[no-untyped-def]
     """Part 1 of one row in the last slots, oldest first."""
     for k in range(result.size):
         slot = t - result.size + k
         place = slot % facts[SPAN]
-        result[k] = _part_1(levels, facts, codes, odd_rows, odd_values, odd_index, row, place) if slot >= 1 else 0
+        result[k] = (
+            _part_1(levels, facts, codes, irregular_rows, irregular_values, irregular_index, row, place)
+            if slot >= 1
+            else 0
+        )

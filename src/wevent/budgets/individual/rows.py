@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets import kernels
-from wevent.budgets.escapes import Escapes
-from wevent.budgets.later import parts
+from wevent.budgets.declaration_forecast import parts
+from wevent.budgets.individual import kernels
+from wevent.budgets.individual.irregular import IrregularSpends
 from wevent.budgets.levels import LevelTable
 from wevent.errors import BudgetExceeded, NotCharged
 from wevent.settings import Rest
@@ -39,7 +39,7 @@ _PLAIN = ("span", "slot", "rows", "forgotten", "held", "_newest", "_publications
 _RINGS = ("_past", "_codes", "_published", "_spent_2", "_sums", "_after", "_after_until")
 
 
-class Crowd:
+class IndividualRows:
     """Dynamic rows with their last declarations, spends and certificates.
 
     Guarantees:
@@ -58,7 +58,7 @@ class Crowd:
         self._row |= {name: np.zeros(0, self._code) for name in _CODES}
         self._past = np.zeros((0, span, kernels.BLOCK), self._code)
         self._codes = np.zeros((0, span, kernels.BLOCK), self._code)
-        self._escapes = Escapes(span)
+        self._escapes = IrregularSpends(span)
         self._published = np.zeros(8, np.int64)
         self._spent_2 = np.zeros((0, 8), np.int64)
         self._sums = np.zeros((0, 2), np.int64)
@@ -178,7 +178,7 @@ class Crowd:
         self._certify(_HALVES)
         self._keep(sums=bool(self.table.backward_window.max() > 1), saved=kind == "absorption")
         self._sync()
-        part_1, part_2 = np.empty(self.rows, np.int64), np.empty(self.rows, np.int64)
+        change_budget, publish_budget = np.empty(self.rows, np.int64), np.empty(self.rows, np.int64)
         codes, special = np.empty(self.rows, self._code), np.empty(self.rows, np.bool_)
         levels, facts = self._tables()
         row, now = self._row, self._row["now"]
@@ -191,71 +191,75 @@ class Crowd:
             row["share_code"],
             row["flags"],
             drop,
-            part_1,
-            part_2,
+            change_budget,
+            publish_budget,
             codes,
             special,
         )
         nullified = False
         if kind == "absorption":
-            nullified = self._absorb(rest, part_2)
-        escapes = 0
+            nullified = self._absorb(rest, publish_budget)
+        irregular = 0
         if special.any():
-            escapes = kernels.cut_to_room(
+            irregular = kernels.cut_to_room(
                 levels, facts, self._past, self._codes, *self._escapes.arrays, self._published, self._spent_2,
-                self._sums, row["flags"], self.born, now, row["left"], self.slot, part_1, part_2, codes, special,
+                self._sums, row["flags"], self.born, now, row["left"], self.slot, change_budget, publish_budget, codes, special,
             )  # fmt: skip
-        self._hold_back(part_1, part_2, codes)
-        part_1.flags.writeable = part_2.flags.writeable = False
-        self._offered = (part_1, part_2, codes, escapes)
-        return part_1, part_2, nullified
+        self._hold_back(change_budget, publish_budget, codes)
+        change_budget.flags.writeable = publish_budget.flags.writeable = False
+        self._offered = (change_budget, publish_budget, codes, irregular)
+        return change_budget, publish_budget, nullified
 
     def offer_part(self, interval: int) -> tuple[Units, Units]:
         """For paced schedules: no part 1, and the least E / ceil(w/k) cut to the room; nothing for an interval of 0."""
         self._fit_codes()
-        part_1, part_2 = np.zeros(self.rows, np.int64), np.zeros(self.rows, np.int64)
+        change_budget, publish_budget = np.zeros(self.rows, np.int64), np.zeros(self.rows, np.int64)
         if interval:
             self._certify(interval)
             self._sync()
             row, now, special = self._row, self._row["now"], np.empty(self.rows, np.bool_)
             caps = parts(self.table.backward, self.table.backward_window, interval)
             kernels.propose_part(
-                self._certified_levels(), caps, now, row["left"], row["share"], row["flags"], part_2, special
+                self._certified_levels(), caps, now, row["left"], row["share"], row["flags"], publish_budget, special
             )
             if special.any():
                 kernels.cut_part(
                     *self._tables(), self._past, self._codes, *self._escapes.arrays, self._published, self._spent_2,
-                    row["flags"], self.born, now, self.slot, part_2, special,
+                    row["flags"], self.born, now, self.slot, publish_budget, special,
                 )  # fmt: skip
         codes = np.zeros(self.rows, self._code)
-        self._hold_back(part_1, part_2, codes)
-        part_1.flags.writeable = part_2.flags.writeable = False
-        self._offered = (part_1, part_2, codes, 0)
-        return part_1, part_2
+        self._hold_back(change_budget, publish_budget, codes)
+        change_budget.flags.writeable = publish_budget.flags.writeable = False
+        self._offered = (change_budget, publish_budget, codes, 0)
+        return change_budget, publish_budget
 
-    def charge(self, part_1: Units, part_2: Units, first_row: int) -> None:
+    def charge(self, change_budget: Units, publish_budget: Units, first_row: int) -> None:
         """Spend both parts in the next slot; refused for all if any row has less room."""
         self._sync()
         offered = self._offered
-        if offered is not None and np.array_equal(part_1, offered[0]) and np.array_equal(part_2, offered[1]):
-            part_1, part_2 = offered[:2]
+        if (
+            offered is not None
+            and np.array_equal(change_budget, offered[0])
+            and np.array_equal(publish_budget, offered[1])
+        ):
+            change_budget, publish_budget = offered[:2]
         else:
-            self._check(part_1, part_2, first_row)
-        self.write(part_1, part_2)
+            self._check(change_budget, publish_budget, first_row)
+        self.write(change_budget, publish_budget)
 
-    def write(self, part_1: Units, part_2: Units) -> None:
+    def write(self, change_budget: Units, publish_budget: Units) -> None:
         """Spend both parts in the next slot, whatever room there is."""
         self._sync()
         offered = self._offered
-        if offered is None or part_1 is not offered[0]:
-            codes, escapes = self._encode(part_1)
+        if offered is None or change_budget is not offered[0]:
+            codes, irregular = self._encode(change_budget)
         else:
-            codes, escapes = offered[2], offered[3]
-        odd = np.flatnonzero(codes == np.iinfo(self._code).max) if escapes else np.empty(0, np.int64)
-        self._escapes.put(self.slot, odd, part_1[odd])
+            codes, irregular = offered[2], offered[3]
+        odd = np.flatnonzero(codes == np.iinfo(self._code).max) if irregular else np.empty(0, np.int64)
+        self._escapes.put(self.slot, odd, change_budget[odd])
         kernels.write_ring(self._past, self.slot % self.span, self._row["now"])
         kernels.write_ring(self._codes, self.slot % self.span, codes)
-        self._charged = part_2
+        self._charged = publish_budget
 
     def settle(self, published: bool) -> None:
         """Close the slot; part 2 was spent if `published`."""
@@ -293,13 +297,13 @@ class Crowd:
 
     def spends(self, row: int) -> tuple[Units, Units]:
         """Part 1 and part 2 of a row in the last span - 1 slots, oldest first."""
-        part_1, part_2 = np.zeros(self.span - 1, np.int64), np.zeros(self.span - 1, np.int64)
-        kernels.part_1_of(*self._tables(), self._codes, *self._escapes.arrays, row, self.slot, part_1)
+        change_budget, publish_budget = np.zeros(self.span - 1, np.int64), np.zeros(self.span - 1, np.int64)
+        kernels.part_1_of(*self._tables(), self._codes, *self._escapes.arrays, row, self.slot, change_budget)
         for place in range(self._published.size):
             back = self._published[place] - self.slot
-            if -part_2.size <= back < 0 and self._published[place] > 0:
-                part_2[back] = self._spent_2[row, place]
-        return part_1, part_2
+            if -publish_budget.size <= back < 0 and self._published[place] > 0:
+                publish_budget[back] = self._spent_2[row, place]
+        return change_budget, publish_budget
 
     def declared(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """What rows declare for the next slot (axes: row)."""
@@ -312,12 +316,12 @@ class Crowd:
         there = (slots >= 1)[:, None]
         levels, codes = np.where(there, self._past[cells], 0).astype(np.int64), np.where(there, self._codes[cells], 0)
         odd = codes == np.iinfo(self._code).max
-        part_1, part_2 = self.table.share[np.where(odd, 0, codes)], np.zeros(levels.shape, np.int64)
+        change_budget, publish_budget = self.table.share[np.where(odd, 0, codes)], np.zeros(levels.shape, np.int64)
         for column in np.flatnonzero(odd.any(axis=0)).tolist():
-            part_1[:, column] = self.spends(int(rows[column]))[0]
+            change_budget[:, column] = self.spends(int(rows[column]))[0]
         for place in np.flatnonzero(self._published > max(self.slot - self.span, 0)).tolist():
-            part_2[self._published[place] - self.slot] = self._spent_2[rows, place]
-        return levels, part_1, part_2
+            publish_budget[self._published[place] - self.slot] = self._spent_2[rows, place]
+        return levels, change_budget, publish_budget
 
     def spent_2_at(self, row: int, slot: int) -> int:
         """What a row spent in part 2 in `slot`, if that was the last publication; otherwise 0."""
@@ -338,21 +342,21 @@ class Crowd:
         return {
             **{name: getattr(self, name) for name in (*_PLAIN, *_RINGS)},
             "row": self._row,
-            "escapes": self._escapes.state(),
+            "irregular": self._escapes.state(),
             "free": np.array(self._free, np.int64),
             "charged": self._charged,
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], table: LevelTable) -> Crowd:
+    def from_state(cls, state: dict[str, Any], table: LevelTable) -> IndividualRows:
         """The same crowd again."""
-        crowd = cls(table, state["span"], state["slot"])
+        individual = cls(table, state["span"], state["slot"])
         for name in (*_PLAIN, *_RINGS):
-            setattr(crowd, name, state.get(name, _HALVES))  # what has no interval was kept before there were any
-        crowd._row, crowd._free, crowd._charged = state["row"], state["free"].tolist(), state["charged"]
-        crowd._code = crowd._past.dtype.type
-        crowd._escapes = Escapes.from_state(state["escapes"])
-        return crowd
+            setattr(individual, name, state.get(name, _HALVES))  # what has no interval was kept before there were any
+        individual._row, individual._free, individual._charged = state["row"], state["free"].tolist(), state["charged"]
+        individual._code = individual._past.dtype.type
+        individual._escapes = IrregularSpends.from_state(state["irregular"])
+        return individual
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -396,15 +400,15 @@ class Crowd:
         self._interval = interval
         self._renew(np.zeros_like(row["last"]), None, news)
 
-    def _renew(self, last: npt.NDArray[Any], part_2: Units | None, news: npt.NDArray[np.bool_]) -> None:
+    def _renew(self, last: npt.NDArray[Any], publish_budget: Units | None, news: npt.NDArray[np.bool_]) -> None:
         """Take what was declared and published last into the certificates of marked rows; scan what expired."""
         levels, facts = self._certified_levels(), self._tables()[1]
         row, t = self._row, self.slot
         left = (row["left"], row["left_until"], self._after, self._after_until, row["known"], row["top"])
         share = (row["share"], row["share_code"], row["share_until"])
         kernels.take_news(levels, facts, self._past, last, *left, *share, t, news)
-        if part_2 is not None:
-            kernels.take_publication(row["left"], self._after, row["known"], row["top"], part_2, row["flags"])
+        if publish_budget is not None:
+            kernels.take_publication(row["left"], self._after, row["known"], row["top"], publish_budget, row["flags"])
         expired = np.flatnonzero(news)
         if expired.size:
             past = (self._past.reshape(-1), self._published, self._spent_2)
@@ -416,7 +420,7 @@ class Crowd:
         if self._closed is None:
             return
         (fresh, spent), self._closed = self._closed, None
-        part_2 = np.zeros(1, np.int64) if spent is None else spent
+        publish_budget = np.zeros(1, np.int64) if spent is None else spent
         levels, facts = self._tables()
         row, t = self._row, self.slot
         news = np.empty(self.rows, np.bool_)
@@ -425,7 +429,7 @@ class Crowd:
         self._renew(row["last"], spent, news)
         if "saved" in row:
             saved = (row["saved"], row["saved_code"], row["saved_until"])
-            kernels.take_saved(levels, row["last"], *saved, t, fresh, part_2)
+            kernels.take_saved(levels, row["last"], *saved, t, fresh, publish_budget)
         if self._sums.size:
             left_span = t - self.span >= max(
                 self._known, 1
@@ -441,31 +445,33 @@ class Crowd:
                 self._sums,
                 t,
                 fresh,
-                part_2,
+                publish_budget,
                 leaving,
             )
 
-    def _hold_back(self, part_1: Units, part_2: Units, codes: npt.NDArray[Any]) -> None:
+    def _hold_back(self, change_budget: Units, publish_budget: Units, codes: npt.NDArray[Any]) -> None:
         """Offer nothing where nobody has room yet, or where a declaration reaches back to forgotten slots."""
         if self.slot < self.held:
-            part_1[:], part_2[:], codes[:] = 0, 0, 0
+            change_budget[:], publish_budget[:], codes[:] = 0, 0, 0
         elif self.slot - self.table.longest < self.forgotten:
-            kernels.hold_back(*self._tables(), self._past, self._row["now"], self.slot, part_1, part_2, codes)
+            kernels.hold_back(
+                *self._tables(), self._past, self._row["now"], self.slot, change_budget, publish_budget, codes
+            )
 
-    def _absorb(self, rest: Rest, part_2: Units) -> bool:
+    def _absorb(self, rest: Rest, publish_budget: Units) -> bool:
         """Cut part 2 to what was saved; whether everybody rests."""
         levels, facts = self._tables()
         row, past = self._row, (self._past, self._published, self._spent_2)
         if rest == "all":
             self._cursor = kernels.find_resting(levels, facts, *past, row["now"], row["flags"], self.slot, self._cursor)
             if self._cursor < self.rows:
-                part_2[:] = 0
+                publish_budget[:] = 0
                 return True
         short = np.zeros(self.rows, np.bool_)
         saved = (row["saved"], row["saved_code"], row["saved_until"], row["flags"], self.slot, rest == "own")
-        kernels.propose_saved(levels, row["now"], *saved, part_2, short)
+        kernels.propose_saved(levels, row["now"], *saved, publish_budget, short)
         if short.any():
-            kernels.cut_to_saved(levels, facts, *past, row["now"], *saved, part_2, short)
+            kernels.cut_to_saved(levels, facts, *past, row["now"], *saved, publish_budget, short)
         return False
 
     def _keep(self, *, sums: bool, saved: bool) -> None:
@@ -480,28 +486,30 @@ class Crowd:
             self._row |= {name: np.full(self.rows, fill, kind) for name, (kind, fill) in _SAVED.items()}
             self._row["saved_code"] = np.zeros(self.rows, self._code)
 
-    def _check(self, part_1: Units, part_2: Units, first_row: int) -> None:
+    def _check(self, change_budget: Units, publish_budget: Units, first_row: int) -> None:
         """Refuse a charge that is negative or above the room."""
         room = self.room()
-        over = (part_1 < 0) | (part_2 < 0) | (part_1 + part_2 > room)
+        over = (change_budget < 0) | (publish_budget < 0) | (change_budget + publish_budget > room)
         if over.any():
             row = int(np.argmax(over))
             raise BudgetExceeded(
-                f"row {first_row + row} asked for epsilon={show(int(part_1[row] + part_2[row]))} in slot "
+                f"row {first_row + row} asked for epsilon={show(int(change_budget[row] + publish_budget[row]))} in slot "
                 f"{self.slot}; its windows have {show(int(room[row]))} left. Nothing was spent.",
                 row=first_row + row,
                 slot=self.slot,
                 room=to_epsilon(int(room[row])),
             )
 
-    def _encode(self, part_1: Units) -> tuple[npt.NDArray[Any], int]:
+    def _encode(self, change_budget: Units) -> tuple[npt.NDArray[Any], int]:
         """Codes for a charge that is not the offer: the level where its share was spent, the rest to look up.
 
         Part 1 may be above the least share there, so the room of all rows is scanned from here on.
         """
         self._row["flags"] |= kernels.IRREGULAR
         now, escape = self._row["now"], np.iinfo(self._code).max
-        codes = np.where(part_1 == self.table.share[now], now, np.where(part_1 == 0, 0, escape)).astype(self._code)
+        codes = np.where(change_budget == self.table.share[now], now, np.where(change_budget == 0, 0, escape)).astype(
+            self._code
+        )
         return codes, int((codes == escape).sum())
 
     def _publish(self, spent: Units) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from wevent.decisions.evidence import Evidence, Ways
+from wevent.decisions.evidence import Evidence, MeasurementOptions
 from wevent.releases.models import Floats
 
 _SIZES = (0.01, 0.1, 1.0, 4.0)
@@ -49,7 +49,7 @@ def _models() -> tuple[Floats, Floats, Floats, Floats]:
 
 
 @dataclass(frozen=True, slots=True)
-class Lean:
+class BiasModel:
     """What is known of the relative lean of a typical cell, for choosing how to measure (axes: model).
 
     Attributes:
@@ -74,7 +74,7 @@ class Lean:
     gap: float
     ahead: float
 
-    def error(self, ways: Ways, gap: Floats | None = None) -> tuple[Floats, Floats]:
+    def error(self, ways: MeasurementOptions, gap: Floats | None = None) -> tuple[Floats, Floats]:
         """Of corrected counts, what a filter can average out, and what it cannot, with what will be known by then."""
         gap = np.asarray(self.gap) if gap is None else gap
         people = np.maximum(ways.leverage * self.scale, 1e-9)
@@ -192,13 +192,13 @@ class Correction:
         weight = often * np.exp(self._score - self._score.max(axis=0))
         self._weight = weight / weight.sum(axis=0)
 
-    def doubt(self) -> Lean:
+    def doubt(self) -> BiasModel:
         """What is known, in short."""
         scale = float(np.sqrt(np.square(self._scale).mean()))
         middle = (self._weight * self._mean).sum(axis=0)
         apart = (self._weight * np.square(self._mean - middle)).sum(axis=0).mean()
         weight = self._weight.mean(axis=1)
-        return Lean(
+        return BiasModel(
             scale,
             self._leverage,
             self._size[:, 0],

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from wevent.budgets.declaration_forecast import Later, parts
 from wevent.budgets.declarations import Backward, Declarations, Forward
 from wevent.budgets.history import History
-from wevent.budgets.later import Later, parts
 from wevent.budgets.levels import LevelTable
 from wevent.budgets.versions import Versions
 from wevent.units import UNBOUNDED, Units
 
 if TYPE_CHECKING:  # numba
-    from wevent.budgets.crowd import Crowd
+    from wevent.budgets.individual.rows import IndividualRows
 
 
-class Now:
+class LedgerView:
     """What the rows of a ledger may spend in the slot that opens next.
 
     Attributes:
@@ -41,13 +41,13 @@ class Now:
         sizes: npt.NDArray[np.int64],
         last_slot: int,
         last_spend: Units,
-        crowd: Crowd | None = None,
+        individual: IndividualRows | None = None,
     ) -> None:
         self.slot = history.slot
         self.rows = history.rows
         self.last_slot, self.last_spend = last_slot, last_spend
         self._history, self._versions, self._declarations = history, versions, declarations
-        self.sizes, self._members, self._crowd = sizes, sizes > 0, crowd
+        self.sizes, self._members, self._crowd = sizes, sizes > 0, individual
         self._active = declarations.active_rows(history.slot, self._members)
 
     @cached_property
@@ -121,11 +121,11 @@ class Now:
         return np.maximum(room, 0)
 
     @cached_property
-    def ahead(self) -> Now:
+    def ahead(self) -> LedgerView:
         """The same for looking ahead, people in a crowd included; of very many only some, evenly spread."""
-        from wevent.budgets.ahead import look_ahead
+        from wevent.budgets.forecast import forecast_view
 
-        return look_ahead(self, self._history, self._versions, self._declarations, self._crowd)
+        return forecast_view(self, self._history, self._versions, self._declarations, self._crowd)
 
     @cached_property
     def fixed_window(self) -> npt.NDArray[np.int64]:

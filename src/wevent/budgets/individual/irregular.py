@@ -10,7 +10,7 @@ import numpy.typing as npt
 from wevent.units import Units
 
 
-class Escapes:
+class IrregularSpends:
     """Part-1 spends that are no level's share, slot by slot: rows ascending, values beside them."""
 
     def __init__(self, span: int) -> None:
@@ -74,9 +74,9 @@ class Escapes:
         return {"rows": self.rows, "values": self.values, "index": self.index, "end": self._end}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Escapes:
+    def from_state(cls, state: dict[str, Any]) -> IrregularSpends:
         """The same again."""
-        escapes = cls(1)
-        escapes.rows, escapes.values, escapes.index = state["rows"], state["values"], state["index"]
-        escapes._end = state["end"]
-        return escapes
+        irregular = cls(1)
+        irregular.rows, irregular.values, irregular.index = state["rows"], state["values"], state["index"]
+        irregular._end = state["end"]
+        return irregular

@@ -1,6 +1,6 @@
 """Publish when it is due, and before if the stream has jumped: small part-1 budgets come in, a verdict goes out.
 
-Change is measured in every slot with a tenth of the budget (`budgets.paced.Watched`) instead of half. So little budget
+Change is measured in every slot with a tenth of the budget (`budgets.paced.PacedWithChangeDetection`) instead of half. So little budget
 means much noise: what counts as a jump is learned from the distances that were measured before. These were paid
 for, so that they may steer.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.budgets.ledger import Offer
-from wevent.budgets.paced import Watched
+from wevent.budgets.paced import PacedWithChangeDetection
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally
 from wevent.decisions.change import Verdict, deviation, measure_change, scale
@@ -46,7 +46,7 @@ class WatchTrigger:
         The verdict depends on the schedule's clock and on noisy distances only.
     """
 
-    def __init__(self, pace: Watched) -> None:
+    def __init__(self, pace: PacedWithChangeDetection) -> None:
         self.pace = pace
         self._usual = self._spread = 0.0
         self._seen = 0
@@ -62,7 +62,7 @@ class WatchTrigger:
         noise: Noise,
     ) -> Verdict:
         """Measure, compare with what is usual, learn."""
-        change = measure_change(tally, offer.part_1, reference, sizes, sensitivity, noise)
+        change = measure_change(tally, offer.change_budget, reference, sizes, sensitivity, noise)
         if change is None:
             return Verdict(self.pace.due_now and selection.threshold > 0)
         above = change.distance - self._usual

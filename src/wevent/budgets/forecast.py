@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from wevent.budgets.declarations import Declarations
 from wevent.budgets.history import History
-from wevent.budgets.now import Now
 from wevent.budgets.versions import Versions
+from wevent.budgets.view import LedgerView
 
 if TYPE_CHECKING:  # numba
-    from wevent.budgets.crowd import Crowd
+    from wevent.budgets.individual.rows import IndividualRows
 
 MOST = 256
 """So many people with dynamic requirements are looked at, and at least one of each level."""
@@ -30,7 +30,9 @@ _AT_ONCE = 2**20
 Rows = npt.NDArray[np.int64]
 
 
-def look_ahead(now: Now, history: History, versions: Versions, declarations: Declarations, crowd: Crowd | None) -> Now:
+def forecast_view(
+    now: LedgerView, history: History, versions: Versions, declarations: Declarations, individual: IndividualRows | None
+) -> LedgerView:
     """The stand of all rows, or of some that stand for all.
 
     Guarantees:
@@ -39,24 +41,24 @@ def look_ahead(now: Now, history: History, versions: Versions, declarations: Dec
     """
     own = now.declaring[now.sizes[now.declaring] == 1]
     most = max(16, min(MOST, _AT_ONCE // history.span))
-    if crowd is None and own.size <= most:
+    if individual is None and own.size <= most:
         return now
-    inside = np.flatnonzero(crowd.sizes) if crowd is not None else np.empty(0, np.int64)
+    inside = np.flatnonzero(individual.sizes) if individual is not None else np.empty(0, np.int64)
     levels = declarations.now[own].astype(np.int64)
-    if crowd is not None:
-        levels = np.concatenate([levels, crowd.declared(inside)])
+    if individual is not None:
+        levels = np.concatenate([levels, individual.declared(inside)])
     picked, stands_for = pick(levels, most)
     shared = now.sizes > 0
     shared[own] = False
     kept = np.concatenate([np.flatnonzero(shared), own[picked[picked < own.size]]])
     sizes = np.concatenate([now.sizes[shared], stands_for])
     ring, told = history.take(kept), declarations.take(kept)
-    if crowd is not None:
+    if individual is not None:
         rows = inside[picked[picked >= own.size] - own.size]
-        past, part_1, part_2 = crowd.past(rows)
-        ring.append(part_1, part_2, crowd.born[rows], crowd.known)
-        told.append(past, crowd.declared(rows), history.slot)
-    return Now(ring, versions.take(kept), told, sizes, now.last_slot, np.zeros(sizes.size, np.int64))
+        past, change_budget, publish_budget = individual.past(rows)
+        ring.append(change_budget, publish_budget, individual.born[rows], individual.known)
+        told.append(past, individual.declared(rows), history.slot)
+    return LedgerView(ring, versions.take(kept), told, sizes, now.last_slot, np.zeros(sizes.size, np.int64))
 
 
 def pick(levels: Rows, most: int) -> tuple[Rows, Rows]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import (
+    BudgetWindow,
     Dynamic,
     Fixed,
-    Over,
     Requirement,
     check_limits,
     check_share_ratio,
@@ -40,7 +40,7 @@ def found(config: Config, journal: Journal, asked: Mapping[int, Requirement] | N
         list(config.cells.declared().names),
         privacy=config.protection,
         journal=journal,
-        horizon=config.privacy.horizon + config.people.carry - 1,
+        history_slots=config.privacy.history_slots + config.people.carry - 1,
         fast=False,
         **config.privacy.choices,
     )
@@ -104,4 +104,6 @@ def widened(requirement: Requirement, carry: int) -> Requirement:
     if isinstance(requirement, Fixed):
         return Fixed(requirement.epsilon, requirement.window + carry - 1)
     ahead, back = requirement.forward, requirement.backward
-    return Dynamic(Over(ahead.epsilon, ahead.window + carry - 1), Over(back.epsilon, back.window + carry - 1))
+    return Dynamic(
+        BudgetWindow(ahead.epsilon, ahead.window + carry - 1), BudgetWindow(back.epsilon, back.window + carry - 1)
+    )

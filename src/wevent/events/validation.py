@@ -20,7 +20,7 @@ from wevent.events.timeline import Timeline, TimesSeen
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class AcceptanceWindow:
     """Which slots are open: from `first` on, for instants before `until`."""
 
     first: int
@@ -28,12 +28,12 @@ class Door:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class AcceptedEvents:
     """Accepted events (axes: event), and how many were refused for which reason; private, so not shown.
 
     Attributes:
         slot: the number of the slot.
-        person: the number of the person, or -1 - k for the k-th of `strangers`.
+        person: the number of the person, or -1 - k for the k-th of `unlisted`.
         offset: microseconds since the slot began.
         cell: the index of the cell.
         strangers: names of people who are not listed but count into the group.
@@ -45,13 +45,13 @@ class Sorted:
     person: Ints = field(repr=False)
     offset: Ints = field(repr=False)
     cell: Ints = field(repr=False)
-    strangers: list[str] = field(repr=False)
+    unlisted: list[str] = field(repr=False)
     refused: Counter[Refusal] = field(repr=False)
     seen: TimesSeen = field(default_factory=TimesSeen, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Sorter:
+class EventValidator:
     """What events are held against.
 
     Attributes:
@@ -66,7 +66,7 @@ class Sorter:
     people: Mapping[str, int] = field(repr=False)
     group: bool
 
-    def sort(self, lines: Iterable[bytes | None], read: Reader, door: Door) -> Sorted:
+    def sort(self, lines: Iterable[bytes | None], read: Reader, acceptance_window: AcceptanceWindow) -> AcceptedEvents:
         """Sort the lines of a file; empty ones are nothing."""
         refused: Counter[Refusal] = Counter()
 
@@ -80,9 +80,11 @@ class Sorter:
                     except RefusedEvent as refusal:
                         refused[refusal.kind] += 1
 
-        return self.sort_raw(told(), door, refused)
+        return self.sort_raw(told(), acceptance_window, refused)
 
-    def sort_raw(self, events: Iterable[Raw], door: Door, refused: Counter[Refusal] | None = None) -> Sorted:
+    def sort_raw(
+        self, events: Iterable[Raw], acceptance_window: AcceptanceWindow, refused: Counter[Refusal] | None = None
+    ) -> AcceptedEvents:
         """Sort events that were read.
 
         Guarantees:
@@ -91,7 +93,7 @@ class Sorter:
         """
         refused = Counter() if refused is None else refused
         taken: list[tuple[int, int, int, int]] = []
-        strangers: dict[str, int] = {}
+        unlisted: dict[str, int] = {}
         start, width = self.timeline.start(1), self.timeline.width
         first = last = None
         for user, instant, place in events:
@@ -106,10 +108,10 @@ class Sorter:
             if slot < 1:
                 refused[Refusal.EARLY] += 1
                 continue
-            if slot < door.first:
+            if slot < acceptance_window.first:
                 refused[Refusal.LATE] += 1
                 continue
-            if instant >= door.until:
+            if instant >= acceptance_window.until:
                 refused[Refusal.FUTURE] += 1
                 continue
             person = self.people.get(user)
@@ -117,7 +119,7 @@ class Sorter:
                 if not self.group:
                     refused[Refusal.UNLISTED] += 1
                     continue
-                person = -1 - strangers.setdefault(user, len(strangers))
+                person = -1 - unlisted.setdefault(user, len(unlisted))
             try:
                 cell = self.cells.find(place)
             except ValueError:
@@ -128,10 +130,10 @@ class Sorter:
                 continue
             taken.append((slot, person, since % width, cell))
         slots, persons, offsets, cells = np.array(taken, np.int64).reshape(-1, 4).T
-        return Sorted(slots, persons, offsets, cells, list(strangers), refused, TimesSeen(first, last))
+        return AcceptedEvents(slots, persons, offsets, cells, list(unlisted), refused, TimesSeen(first, last))
 
 
-def unfinished() -> Sorted:
+def unfinished() -> AcceptedEvents:
     """One line that was refused because it has no end."""
     none = np.empty(0, np.int64)
-    return Sorted(none, none, none, none, [], Counter({Refusal.UNFINISHED: 1}))
+    return AcceptedEvents(none, none, none, none, [], Counter({Refusal.UNFINISHED: 1}))

@@ -14,9 +14,9 @@ import numpy as np
 
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.ledger import Ledger, Offer
-from wevent.budgets.schedules import Planned
-from wevent.budgets.seating import seating_from_state, seating_state
-from wevent.decisions.watch import WatchTrigger
+from wevent.budgets.membership_state import membership_from_state, membership_state
+from wevent.budgets.schedules import PlanningSchedule
+from wevent.decisions.change_detection import WatchTrigger
 from wevent.errors import CorruptState, StoreVersion
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Decision, Release
@@ -28,10 +28,10 @@ def to_bytes(publisher: Publisher) -> bytes:
     return pack(
         {
             "ledger": np.frombuffer(publisher.ledger.to_bytes(), np.uint8),
-            "members": seating_state(publisher.members),
+            "members": membership_state(publisher.members),
             "counts": counts,
             "standard_error": error,
-            "more": publisher.more_state(),
+            "more": publisher.state(),
         }
     )
 
@@ -55,7 +55,7 @@ def restore(publisher: Publisher, data: bytes) -> None:
     dynamic = publisher.mechanism.schedule.dynamic is not None
     ledger = Ledger.from_bytes(state["ledger"].tobytes(), publisher.privacy)
     ledger.fast = publisher.ledger.fast
-    publisher.take(ledger, seating_from_state(state["members"], ledger, dynamic=dynamic))
+    publisher.take(ledger, membership_from_state(state["members"], ledger, dynamic=dynamic))
     publisher.keep_last(state["counts"], state["standard_error"])
     _take(publisher, state["more"])
 
@@ -67,9 +67,11 @@ def replay(publisher: Publisher, offer: Offer, release: Release) -> None:
         Nothing is drawn; a charge that the windows do not leave room for is refused.
     """
     publisher.members.begin_slot()
-    if publisher.ledger.crowd is not None:  # which is faster with an offer of its own
+    if publisher.ledger.individual is not None:  # which is faster with an offer of its own
         own = publisher.ledger.offer(publisher.mechanism.schedule)
-        same = np.array_equal(own.part_1, offer.part_1) and np.array_equal(own.part_2, offer.part_2)
+        same = np.array_equal(own.change_budget, offer.change_budget) and np.array_equal(
+            own.publish_budget, offer.publish_budget
+        )
         offer = own if same else offer
     publisher.ledger.charge(offer)
     if release.decision is Decision.LOST:
@@ -84,7 +86,7 @@ def replay(publisher: Publisher, offer: Offer, release: Release) -> None:
 def planned(publisher: Publisher) -> dict[str, bytes]:
     """What the schedule decided before the slot that is charged next; to be kept with its charge."""
     schedule = publisher.mechanism.schedule
-    return {"schedule": pack(schedule.state())} if isinstance(schedule, Planned) else {}
+    return {"schedule": pack(schedule.state())} if isinstance(schedule, PlanningSchedule) else {}
 
 
 def learned(publisher: Publisher, decision: Decision) -> dict[str, bytes]:
@@ -109,7 +111,7 @@ def take_learned(publisher: Publisher, parts: Mapping[str, bytes]) -> None:
     """
     if not parts:
         return
-    _take(publisher, {**publisher.more_state(), **{name: unpack(data) for name, data in parts.items()}})
+    _take(publisher, {**publisher.state(), **{name: unpack(data) for name, data in parts.items()}})
 
 
 def forfeit(publisher: Publisher, hold: int = 1) -> Release:
@@ -136,7 +138,7 @@ def forfeit(publisher: Publisher, hold: int = 1) -> Release:
 
 def _take(publisher: Publisher, state: dict[str, Any]) -> None:
     try:
-        publisher.take_more(state)
+        publisher.restore(state)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise StoreVersion(
             f"what {publisher.mechanism.name} learned was kept by another version of this program; use that version, "
