@@ -28,7 +28,7 @@ lateness = "{lateness}"
 names = ["north", "south"]
 [privacy]
 mechanism = "pbd"
-horizon = 8
+history_slots = 8
 [store]
 url = "town.db"
 witness = "town.json"

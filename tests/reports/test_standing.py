@@ -34,7 +34,7 @@ names = ["north", "south", "east"]
 shared = true
 [privacy]
 mechanism = "uniform"
-horizon = 8
+history_slots = 8
 [store]
 url = "town.db"
 witness = "w.json"

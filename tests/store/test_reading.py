@@ -32,7 +32,7 @@ closing = "operator"
 names = ["north", "south", "east"]
 [privacy]
 mechanism = "uniform"
-horizon = 8
+history_slots = 8
 [store]
 url = "URL"
 """

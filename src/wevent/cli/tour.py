@@ -77,7 +77,7 @@ names = [{cells}]
 
 [privacy]
 mechanism = "auto"
-horizon = 24
+history_slots = 24
 
 [levels.budgets]
 {budgets}

@@ -282,7 +282,7 @@ class Config(Part):
             "privacy.neighbours": privacy.neighbours,
             "privacy.infeasible": privacy.infeasible,
             "privacy.rest": privacy.rest,
-            "privacy.horizon": privacy.history_slots,
+            "privacy.history_slots": privacy.history_slots,
             "privacy.limits": limits,
             "levels.budgets": levels,
             "levels.windows": dict(self.levels.windows),

@@ -26,7 +26,7 @@ _LABELS = {
     "privacy.neighbours": "what two neighbouring streams differ in",
     "privacy.infeasible": "a requirement that cannot be met",
     "privacy.rest": "whose rest counts",
-    "privacy.horizon": "slots that are remembered at least",
+    "privacy.history_slots": "slots that are remembered at least",
     "privacy.limits": "what may be required",
     "levels.budgets": "levels of epsilon",
     "levels.windows": "levels of windows",
