@@ -13,7 +13,7 @@ import numpy as np
 from wevent import Dynamic, Fixed
 from wevent.errors import InvalidRequirement, InvalidSetting, WeventError
 from wevent.extend import to_epsilon
-from wevent.study.datasets.reading import database, literal
+from wevent.study.datasets.reading import database, literal_path
 from wevent.study.datasets.stream import DataStream
 from wevent.study.requirements import StudyRequirements
 
@@ -116,7 +116,7 @@ def _table(path: Path, needed: Sequence[str], optional: Sequence[str]) -> list[t
     reader = "read_parquet" if path.suffix.lower() == ".parquet" else "read_csv"
     with database() as connection:
         try:
-            table = connection.sql(f"SELECT * FROM {reader}($file)", params={"file": literal(path)})  # noqa: S608
+            table = connection.sql(f"SELECT * FROM {reader}($file)", params={"file": literal_path(path)})  # noqa: S608
             columns = {name.strip().lower(): name.replace('"', '""') for name in table.columns}
             if missing := [name for name in ("user", *needed) if name not in columns]:
                 raise InvalidSetting(

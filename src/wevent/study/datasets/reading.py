@@ -63,7 +63,7 @@ def database() -> Iterator[DuckDBPyConnection]:
             yield connection
 
 
-def literal(path: Path) -> str:
+def literal_path(path: Path) -> str:
     """A path in which DuckDB takes stars and brackets for what they are."""
     return glob.escape(str(path))
 
