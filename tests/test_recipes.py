@@ -30,7 +30,7 @@ from wevent.errors import WrongKind
 from wevent.recipes import CommonPublisher, strictest
 
 fast = pytest.mark.parametrize("fast", FAST)
-AXES = {
+AXES: dict[str, tuple[type, type]] = {
     "auto": (AdaptivePacing, WatchTrigger),
     "pbd": (Distribution, ChangeTrigger),
     "pba": (Absorption, ChangeTrigger),

@@ -12,7 +12,7 @@ import numpy as np
 
 from wevent.cohorts.requirement import Dynamic, Fixed
 from wevent.errors import InvalidRequirement, InvalidSetting, WeventError
-from wevent.events.parquet import literal
+from wevent.events.sql import literal_path
 from wevent.study.datasets.reading import database
 from wevent.study.datasets.stream import Stream
 from wevent.study.wishes import Wishes
@@ -117,7 +117,7 @@ def _table(path: Path, needed: Sequence[str], wanted: Sequence[str]) -> list[tup
     reader = "read_parquet" if path.suffix.lower() == ".parquet" else "read_csv"
     with database() as connection:
         try:
-            table = connection.sql(f"SELECT * FROM {reader}($file)", params={"file": literal(path)})  # noqa: S608
+            table = connection.sql(f"SELECT * FROM {reader}($file)", params={"file": literal_path(path)})  # noqa: S608
             columns = {name.strip().lower(): name.replace('"', '""') for name in table.columns}
             if missing := [name for name in ("user", *needed) if name not in columns]:
                 raise InvalidSetting(

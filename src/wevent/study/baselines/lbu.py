@@ -29,7 +29,7 @@ class LBU(Local):
 
     def propose(self) -> DesiredSpend:
         """E/w, always published."""
-        rate = self.ledger.now().fixed_rate
+        rate = self.ledger.view().fixed_rate
         return DesiredSpend(np.zeros_like(rate), rate)
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64]:
@@ -82,7 +82,7 @@ class PLBU(Local):
 
     def propose(self) -> DesiredSpend:
         """E_i/w_i, always published."""
-        rate = self.ledger.now().fixed_rate
+        rate = self.ledger.view().fixed_rate
         return DesiredSpend(np.zeros_like(rate), rate)
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64]:

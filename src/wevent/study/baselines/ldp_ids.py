@@ -25,7 +25,7 @@ class BudgetDivision(Local):
 
     def propose(self) -> DesiredSpend:
         """What the schedule proposes for the one row."""
-        proposal = self.schedule.propose(self.ledger.now())
+        proposal = self.schedule.propose(self.ledger.view())
         resting = proposal.resting is not None and bool(proposal.resting.any())
         return DesiredSpend(proposal.change_budget, proposal.publish_budget, resting)
 

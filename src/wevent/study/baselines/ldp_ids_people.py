@@ -132,7 +132,7 @@ class LPA(AdaptivePeople):
 
     def saved(self, busy: int) -> int | None:
         """The people of the slots since the last publication and its rest, at most N/2."""
-        now, N, w = self.ledger.now(), self.people, self.common.window
+        now, N, w = self.ledger.view(), self.people, self.common.window
         rest = max(0, -(-2 * w * int(np.count_nonzero(now.last_spend)) // N) - 1)
         waited = now.slot - now.last_slot - rest
         return N * min(waited, w) // (2 * w) if waited > 0 else None

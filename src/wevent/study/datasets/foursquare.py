@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.errors import InvalidSetting
-from wevent.events.parquet import literal
+from wevent.events.sql import literal_path
 from wevent.study.datasets.reading import LINES, collect, database, need
 from wevent.study.datasets.records import recorded
 from wevent.study.datasets.stream import Options, Stream
@@ -80,8 +80,8 @@ def open_foursquare(options: Options) -> Stream:
     """
     check_ins, venues = need(NAME, options.folder / NAME, (CHECK_INS, VENUES), SOURCE)
     with database() as connection:
-        connection.execute(_VENUES, {"files": literal(venues)})
-        connection.execute(_VISITS, {"files": literal(check_ins)})
+        connection.execute(_VENUES, {"files": literal_path(venues)})
+        connection.execute(_VISITS, {"files": literal_path(check_ins)})
         connection.execute(_STAYS)
         bad_venues, bad_visits, unknown = connection.execute(_DROPPED).fetchall()[0]
         codes = [code for (code,) in connection.execute("SELECT DISTINCT country FROM stays ORDER BY 1").fetchall()]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wevent.errors import InvalidInput, InvalidSetting, MissingData
-from wevent.events.parquet import literal
+from wevent.events.sql import literal_path
 from wevent.study.datasets.reading import collect, database
 from wevent.study.datasets.records import recorded
 from wevent.study.datasets.stream import Options, Stream
@@ -112,7 +112,7 @@ def _is_parquet(path: Path) -> bool:
 
 def _read(connection: DuckDBPyConnection, path: Path, options: Options) -> None:
     """Fill the table `records` with who, slot and cell, or refuse."""
-    file = literal(path)
+    file = literal_path(path)
     csv = "read_csv($file, header = true, all_varchar = true, skip = 0, comment = '')"
     source = "read_parquet($file)" if _is_parquet(path) else csv
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}", {"file": file}).fetchall()  # noqa: S608
