@@ -86,7 +86,7 @@ def dynamic(people: int, slots: int, schedule: Any) -> dict[str, float]:
     return summary(taken[150:], floors[150:], publisher.ledger.nbytes / people)
 
 
-def summary(taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], per_person: float) -> dict[str, float]:
+def summary(taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], group_by_person: float) -> dict[str, float]:
     """The ratios of one case; late over early compares the last third of the stream with the first."""
     third = taken.size // 3
     drift = (np.median(taken[-third:]) / np.median(floors[-third:])) / (
@@ -98,7 +98,7 @@ def summary(taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], per
         "p99": float(np.quantile(taken, 0.99) / np.median(floors)),
         "worst": float(taken.max() / np.median(floors)),
         "late/early": float(drift),
-        "bytes/user": per_person,
+        "bytes/user": group_by_person,
     }
 
 

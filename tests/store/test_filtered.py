@@ -25,7 +25,7 @@ from wevent.releases.state import to_bytes
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import session as sessions
-from wevent.store.rows import update
+from wevent.store.checksums import update
 from wevent.store.schema import learned, releases, shown, slots, states
 from wevent.store.session import Session
 

@@ -37,7 +37,7 @@ from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import session as sessions
 from wevent.store import sharing
-from wevent.store.checking import check_store
+from wevent.store.damage import check_store
 from wevent.store.database import open_database
 from wevent.store.schema import metadata, slots
 from wevent.store.streams import open_stream
