@@ -21,7 +21,7 @@ from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Requirement
-from wevent.decisions.change import Verdict
+from wevent.decisions.change import Trigger, Verdict
 from wevent.decisions.selection import Selection
 from wevent.noise import Noise, SeededNoise
 from wevent.releases.journal import MemoryJournal
@@ -93,7 +93,7 @@ class Tape:
         return things[self.number(len(things))]
 
 
-class Forced:
+class Forced(Trigger):
     """A trigger that publishes in chosen slots, if there is anything to publish with."""
 
     def __init__(self, publish: Collection[int] | Callable[[int], bool]) -> None:

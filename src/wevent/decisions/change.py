@@ -7,8 +7,9 @@ numbers, against the error that a fresh release would have.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -48,9 +49,13 @@ class Verdict:
     jump: float = 0.0
 
 
-class Trigger(Protocol):
-    """Decides whether a fresh release is worth its budget."""
+class Trigger(ABC):
+    """Decides whether a fresh release is worth its budget.
 
+    A trigger that learns overrides `state` and `restore`; the others have no state.
+    """
+
+    @abstractmethod
     def decide(
         self,
         tally: Tally,
@@ -62,7 +67,13 @@ class Trigger(Protocol):
         noise: Noise,
     ) -> Verdict:
         """The verdict for one slot; `selection` is what a publication would use."""
-        ...
+
+    def state(self) -> dict[str, Any]:
+        """Everything that it has learned, as plain values and arrays."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:  # noqa: B027 - most have no state
+        """Continue from what `state` returned."""
 
 
 def measure_change(
@@ -106,7 +117,7 @@ class PublishThreshold(Protocol):
         ...
 
 
-class ChangeTrigger:
+class ChangeTrigger(Trigger):
     """Publish when the measured change is above a bar."""
 
     def __init__(self, bar: PublishThreshold = deviation) -> None:

@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.budgets.ledger import Offer
-from wevent.budgets.paced import PacedWithChangeDetection
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.change import Verdict, deviation, measure_change, scale
+from wevent.decisions.change import Trigger, Verdict, deviation, measure_change, scale
 from wevent.decisions.selection import Selection
 from wevent.noise import Noise
 
@@ -38,7 +37,7 @@ def least_seen(selection: Selection, sensitivity: int, cells: int) -> float:
     return _CLEAR * scale(selection, sensitivity) / cells
 
 
-class WatchTrigger:
+class WatchTrigger(Trigger):
     """Publish when the interval is over, or when the measured change is far above the usual and worth a release.
 
     Guarantees:
@@ -46,8 +45,7 @@ class WatchTrigger:
         The verdict depends on the schedule's clock and on noisy distances only.
     """
 
-    def __init__(self, pace: PacedWithChangeDetection) -> None:
-        self.pace = pace
+    def __init__(self) -> None:
         self._usual = self._spread = 0.0
         self._seen = 0
 
@@ -64,14 +62,14 @@ class WatchTrigger:
         """Measure, compare with what is usual, learn."""
         change = measure_change(tally, offer.change_budget, reference, sizes, sensitivity, noise)
         if change is None:
-            return Verdict(self.pace.due_now and selection.threshold > 0)
+            return Verdict(offer.due and selection.threshold > 0)
         above = change.distance - self._usual
         jumped = self._seen >= _FIRST and above > _UNUSUAL * self._spread
         worth = selection.threshold > 0 and above > deviation(selection, sensitivity)
         if jumped and worth:
             return Verdict(publish=True, change=change, jump=above)  # not learned: it was unusual
         self._learn(change.distance)
-        return Verdict(self.pace.due_now and selection.threshold > 0, change)
+        return Verdict(offer.due and selection.threshold > 0, change)
 
     def _learn(self, distance: float) -> None:
         self._seen = min(self._seen + 1, _FIRST)

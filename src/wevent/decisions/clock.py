@@ -8,12 +8,12 @@ import numpy.typing as npt
 from wevent.budgets.ledger import Offer
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.change import Verdict
+from wevent.decisions.change import Trigger, Verdict
 from wevent.decisions.selection import Selection
 from wevent.noise import Noise
 
 
-class ClockTrigger:
+class ClockTrigger(Trigger):
     """Publish in every slot that has a budget on offer."""
 
     def decide(
