@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent import recipes
-from wevent.decisions.change import deviation
+from wevent.decisions.change import error_threshold
 from wevent.errors import UnknownName
 from wevent.events.slot import Slot
 from wevent.releases.release import Decision
@@ -108,8 +108,8 @@ MECHANISMS: dict[str, Entry] = {
     "dpba": Entry(recipes.dpba, "dynamic", "rows", "Du25"),
     "bd": Entry(recipes.bd, "common", "rows", "Kellaris14"),
     "ba": Entry(recipes.ba, "common", "rows", "Kellaris14"),
-    "bd_deviation": Entry(partial(recipes.bd, bar=deviation), "common", "rows", "Kellaris14"),
-    "ba_deviation": Entry(partial(recipes.ba, bar=deviation), "common", "rows", "Kellaris14"),
+    "bd_deviation": Entry(partial(recipes.bd, publish_threshold=error_threshold), "common", "rows", "Kellaris14"),
+    "ba_deviation": Entry(partial(recipes.ba, publish_threshold=error_threshold), "common", "rows", "Kellaris14"),
     "uniform": Entry(recipes.uniform, "common", "rows", "Kellaris14"),
     "sample": Entry(recipes.sample, "common", "rows", "Kellaris14"),
     "auto": Entry(recipes.auto, "personal", "rows", "West97"),
