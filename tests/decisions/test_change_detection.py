@@ -50,13 +50,13 @@ def test_looking_is_foretold_where_jumps_can_be_seen(jump: int, seen: bool) -> N
     """Only after a jump, and only if the like of it stands out from what a tenth of the budget measures."""
     register = Register().with_group("everybody", Fixed(1, 50), 200_000)
     publisher = auto(register, 100, noise=SeededNoise(1), fast=False)
-    part, looking = np.full((1, 1), 10**9 // 50), np.array([10**9 // 500])
-    assert publisher._foretell(np.ones(1, np.int64), part, looking) is None
+    part, change_budget = np.full((1, 1), 10**9 // 50), np.array([10**9 // 500])
+    assert publisher._forecast_errors(np.ones(1, np.int64), part, change_budget) is None
     for slot in range(1, 201):
         up = np.where(np.arange(100) % 2, jump, -jump) * (slot // 150 % 2)
         publisher.step(Slot(slot, counts=1_000 + up[None, :]))
     assert (publisher.view.reach > 0) == (jump > 0)
-    assert (publisher._foretell(np.ones(1, np.int64), part, looking) is not None) == seen
+    assert (publisher._forecast_errors(np.ones(1, np.int64), part, change_budget) is not None) == seen
 
 
 def test_state() -> None:

@@ -22,7 +22,7 @@ from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
 from wevent.releases.release import Decision
 from wevent.releases.state import restore, to_bytes
-from wevent.study.watch import MovingWatch
+from wevent.study.window_check import DynamicWindowCheck
 from wevent.units import UNBOUNDED, Units
 
 PEOPLE, CELLS = 400, 5
@@ -133,16 +133,16 @@ def test_moving_requirements_keep_every_window(word: str, fast: bool) -> None:
     table = [Dynamic((e, w), b) for e in (0.5, 1, 2) for w in (2, 5, 9) for b in ((1, 3), (2, 7), (100, 1))]
     choice = rng.integers(0, len(table), 60)
     publisher = auto(Register.from_levels(table, choice), CELLS, estimator=word, noise=SeededNoise(8), fast=fast)
-    watch, published = MovingWatch([table[k] for k in choice]), 0
+    watch, published = DynamicWindowCheck([table[k] for k in choice]), 0
     for number in range(1, 121):
         moved = np.where(rng.random(60) < 0.2, rng.integers(0, len(table), 60), -1)
         if number % 10:
             publisher.declare(table, moved)
-            watch.ask([(int(k), table[moved[k]]) for k in np.flatnonzero(moved >= 0)])
+            watch.change([(int(k), table[moved[k]]) for k in np.flatnonzero(moved >= 0)])
         if number % 37 == 0:
             twin = auto(Register.from_levels(table, choice), CELLS, estimator=word, noise=SeededNoise(9), fast=fast)
             restore(twin, to_bytes(publisher))
-            assert twin.mechanism.schedule.state() == publisher.mechanism.schedule.state()  # type: ignore[attr-defined]
+            assert twin.mechanism.schedule.state() == publisher.mechanism.schedule.state()
             twin.journal, publisher = publisher.journal, twin
         release = publisher.step(Slot(number, rng.integers(-1, CELLS, 60)))
         published += release.raw is not None
@@ -181,11 +181,11 @@ def test_the_first_dynamic_person_does_not_silence_auto(fast: bool) -> None:
     for number in range(1, 10):
         publisher.step(Slot(number, {k: k % CELLS for k in range(50)}))
     seen = publisher.ledger.last_slot
-    schedule.restore({**schedule.state(), "looks": 1, "seen": seen})  # as if the stream had jumped
+    schedule.restore({**schedule.state(), "detects_change": 1, "seen": seen})  # as if the stream had jumped
     publisher.join("moving", Dynamic((2, 6)))
     decisions = [publisher.step(Slot(number)).decision for number in range(10, 31)]
     assert decisions.count(Decision.PUBLISHED) >= 2
-    assert not schedule.looks
+    assert not schedule.detects_change
 
 
 @pytest.mark.skipif(len(FAST) < 2, reason="needs numba")
@@ -202,7 +202,7 @@ def test_the_pace_is_the_same_with_and_without_numba(window: int) -> None:
             if number == 3:
                 publisher.leave("long")
             publisher.step(Slot(number, cells))
-        states = [publisher.mechanism.schedule.state() for publisher in both]  # type: ignore[attr-defined]
+        states = [publisher.mechanism.schedule.state() for publisher in both]
         assert states[0] == states[1]
         paces.append(states[0]["interval"])
     assert paces[-1] == 4

@@ -44,7 +44,7 @@ def test_publishers_of_one_mechanism_share_nothing() -> None:
     for slot in range(1, 31):
         one, other = (each.step(Slot(slot)) for each in (second, alone))
         assert one.decision == other.decision and (one.counts == other.counts).all()
-    assert shared.schedule.state() == AdaptivePacing().state()  # type: ignore[attr-defined]
+    assert shared.schedule.state() == AdaptivePacing().state()
 
 
 @pytest.mark.parametrize("copied", COPIES)

@@ -14,7 +14,7 @@ from tests.support import quick_and_slow
 
 from wevent import Dynamic, Fixed
 from wevent.cohorts.requirement import Requirement
-from wevent.events.formats import Raw
+from wevent.events.formats import RawEvent
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store.arrays import whole
@@ -43,12 +43,12 @@ def put(session: Session) -> list[list[int]]:
     return placed
 
 
-def event(user: str, seconds: float, place: str = "north") -> Raw:
+def event(user: str, seconds: float, place: str = "north") -> RawEvent:
     """An event of a user, so many seconds after the first slot began."""
-    return Raw(user, START + int(seconds * 1_000_000), (place,))
+    return RawEvent(user, START + int(seconds * 1_000_000), (place,))
 
 
-def take(feed: Feed, *events: Raw) -> int:
+def take(feed: Feed, *events: RawEvent) -> int:
     """Let a feed accept events; how many it took."""
     left = iter(events)
     return int(feed.take([b"x"] * len(events), lambda _: next(left)).slot.size)

@@ -68,9 +68,9 @@ class Ledger(Single, Pasts):
     def offer(self, schedule: Schedule) -> Offer:
         """Cut a schedule's proposal for the next slot to the room."""
         self._lose_unsettled()
-        now = self.now()
-        proposal = schedule.propose(now)
-        room = now.room
+        view = self.view()
+        proposal = schedule.propose(view)
+        room = view.room
         change_budget = np.maximum(np.minimum(proposal.change_budget, room), 0)
         publish_budget = np.maximum(np.minimum(proposal.publish_budget, room - change_budget), 0)
         nullified, publish_budget = self._rest(proposal, publish_budget)
@@ -96,14 +96,14 @@ class Ledger(Single, Pasts):
                 slot=self.slot,
             )
         mine = self.history.rows
-        room = self.now().room
+        room = self.view().room
         change_budget, publish_budget = offer.change_budget[:mine], offer.publish_budget[:mine]
         over = (change_budget < 0) | (publish_budget < 0) | (change_budget + publish_budget > room)
         if over.any():
             row = int(np.argmax(over))
             raise BudgetExceeded(
-                f"row {row} asked for epsilon={show(int(change_budget[row] + publish_budget[row]))} in slot {self.slot}; "
-                f"its windows have {show(int(room[row]))} left. Nothing was spent.",
+                f"row {row} requires epsilon={show(int(change_budget[row] + publish_budget[row]))} in slot "
+                f"{self.slot}; its windows have {show(int(room[row]))} left. Nothing was spent.",
                 row=row,
                 slot=self.slot,
                 room=to_epsilon(int(room[row])),
@@ -129,7 +129,7 @@ class Ledger(Single, Pasts):
         if self.individual is not None:
             self.individual.settle(published)
         self.history.close()
-        self._now = None
+        self._view = None
 
     def lose(self) -> None:
         """Give the charged slot up: the whole charge stays spent."""

@@ -94,7 +94,7 @@ def _look(
             try:
                 with path.open("rb") as file:
                     for content, read in with_readers(Lines(file), kind, columns, path):
-                        totals.add_events(validator.sort(content, read, acceptance_window))
+                        totals.add_events(validator.validate_lines(content, read, acceptance_window))
                         if totals.accepted:
                             return
             except OSError as error:

@@ -117,7 +117,7 @@ def _read(
     from wevent.events.formats import line_reader
     from wevent.events.lines import Lines
     from wevent.events.timeline import LATEST
-    from wevent.events.validation import AcceptanceWindow, EventValidator, unfinished
+    from wevent.events.validation import AcceptanceWindow, EventValidator, refuse_unfinished
 
     timeline, cells = config.slots.timeline, config.cells.declared()
     validator = EventValidator(timeline, cells, people, config.people.group is not None)
@@ -139,6 +139,6 @@ def _read(
             if reader is None:
                 reader = line_reader(given.format, columns, content[0], "standard input")
                 content = content[1:] if given.format == "csv" else content
-            totals.add_events(validator.sort(content, reader, acceptance_window))
+            totals.add_events(validator.validate_lines(content, reader, acceptance_window))
         if lines.rest:
-            totals.add_events(unfinished())
+            totals.add_events(refuse_unfinished())

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wevent.cohorts.requirement import Fixed
-from wevent.events.bounding import OneCell
+from wevent.events.one_cell import OneCell
 from wevent.settings import MOST_WINDOW, Limits
 from wevent.units import MAX_EPSILON, MAX_WINDOW
 

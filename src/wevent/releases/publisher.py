@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.budgets.schedules import PlanningSchedule
 from wevent.budgets.single import Single
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain, Reader, Tally
@@ -126,7 +125,7 @@ class Publisher(Single):
         schedule, trigger = self.mechanism.schedule, self.mechanism.trigger
         return {
             "view": self.view.state(),
-            "schedule": schedule.state() if isinstance(schedule, PlanningSchedule) else None,
+            "schedule": schedule.state(),
             "trigger": trigger.state(),
         }
 
@@ -134,8 +133,7 @@ class Publisher(Single):
         """Go on with what `state` gave."""
         schedule, trigger = self.mechanism.schedule, self.mechanism.trigger
         self.view.restore(state["view"])
-        if isinstance(schedule, PlanningSchedule):
-            schedule.restore(state["schedule"])
+        schedule.restore(state["schedule"])
         trigger.restore(state["trigger"])
 
     def repeat(self, slot: int) -> Release:
@@ -185,36 +183,34 @@ class Publisher(Single):
             If the charge cannot be kept, everything is as before and the slot can be tried again.
         """
         schedule = self.mechanism.schedule
-        before = schedule.state() if isinstance(schedule, PlanningSchedule) else None
+        before = schedule.state()
         try:
-            if isinstance(schedule, PlanningSchedule):
-                schedule.plan(self.ledger.now(), self._foretell)
+            schedule.plan(self.ledger.view(), self._forecast_errors)
             offer = self.ledger.offer(schedule)
             borders = self._borders()
             self.journal.charge(offer)
         except BaseException:
-            if isinstance(schedule, PlanningSchedule) and before is not None:
-                schedule.restore(before)
+            schedule.restore(before)
             raise
         return offer, borders
 
-    def _foretell(
-        self, intervals: npt.NDArray[np.int64], budgets: Units, looking: Units | None = None
+    def _forecast_errors(
+        self, intervals: npt.NDArray[np.int64], budgets: Units, change_budget: Units | None = None
     ) -> npt.NDArray[np.float64] | None:
         """Expected squared error of publishing at such intervals with such budgets (axes: interval, row)."""
-        sizes, s, view = self.ledger.now().ahead.sizes, self.privacy.sensitivity, self.view
-        if looking is not None and not self._sees(looking, sizes):
+        sizes, s, view = self.ledger.view().forecast_view.sizes, self.privacy.sensitivity, self.view
+        if change_budget is not None and not self._sees(change_budget, sizes):
             return None
         gap = intervals.astype(np.float64)
         seen = self.mechanism.estimator.forecast(Offers(budgets, gap), sizes, s, view.public)
-        errors = view.forecast_error(gap, seen.noise, self._most, watched=looking is not None)
+        errors = view.forecast_error(gap, seen.noise, self._most, watched=change_budget is not None)
         return None if errors is None else errors + seen.lean
 
-    def _sees(self, looking: Units, sizes: npt.NDArray[np.int64]) -> bool:
+    def _sees(self, change_budget: Units, sizes: npt.NDArray[np.int64]) -> bool:
         """Whether there were jumps, and such budgets would show the next one."""
         if not self.view.reach > 0:
             return False
-        selection = choose_threshold(looking, sizes, self.privacy.sensitivity)
+        selection = choose_threshold(change_budget, sizes, self.privacy.sensitivity)
         return self.view.reach > smallest_detectable_change(selection, self.privacy.sensitivity, len(self.domain))
 
     @property

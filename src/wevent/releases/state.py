@@ -15,7 +15,6 @@ import numpy as np
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership_state import membership_from_state, membership_state
-from wevent.budgets.schedules import PlanningSchedule
 from wevent.errors import CorruptState, StoreVersion
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Decision, Release
@@ -84,8 +83,8 @@ def replay(publisher: Publisher, offer: Offer, release: Release) -> None:
 
 def planned(publisher: Publisher) -> dict[str, bytes]:
     """What the schedule decided before the slot that is charged next; to be kept with its charge."""
-    schedule = publisher.mechanism.schedule
-    return {"schedule": pack(schedule.state())} if isinstance(schedule, PlanningSchedule) else {}
+    state = publisher.mechanism.schedule.state()
+    return {"schedule": pack(state)} if state else {}
 
 
 def learned(publisher: Publisher, decision: Decision) -> dict[str, bytes]:

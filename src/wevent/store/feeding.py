@@ -99,7 +99,7 @@ def publish_files(
     last, first = last_slot(session, until), session.next_slot
     if last < first:
         return 0
-    validator, policy = _sorter(session), session.config.people.one_cell
+    validator, policy = _validator(session), session.config.people.one_cell
     acceptance_window = AcceptanceWindow(first, session.timeline.end(last))
     memory, columns = session.config.sources.memory, session.config.columns
     with GroupedFiles(files, validator, acceptance_window, policy, columns, memory=memory, progress=reading) as grouped:
@@ -154,7 +154,7 @@ class Feed:
     ) -> None:
         self.session, self.warn = session, warn
         self.totals = RunTotals() if totals is None else totals
-        self.validator = _sorter(session)
+        self.validator = _validator(session)
         self._on_release, self._until = on_release, until
         self._clock, self._uninterrupted = clock, uninterrupted
         self._jumped = self._warned = False
@@ -212,7 +212,7 @@ class Feed:
         while session.next_slot <= last:
             slot = session.next_slot
             listing, policy = session.begin(slot), session.config.people.one_cell
-            rows = gather(slot, session.intake.portions(slot), policy, listing, len(session.cells.names))
+            rows = gather(slot, session.intake.batches(slot), policy, listing, len(session.cells.names))
             with self._uninterrupted():
                 self._on_release(session.release(rows))
 
@@ -228,7 +228,7 @@ class Feed:
             self.close_due()
             acceptance_window = self.acceptance_window(self.look())
         self.session.refresh_people()  # which the sorter sees: somebody who was listed just now is known
-        events = self.validator.sort(lines, read, acceptance_window)
+        events = self.validator.validate_lines(lines, read, acceptance_window)
         self.keep(events, position)
         return events
 
@@ -275,6 +275,6 @@ def nobody_served(config: Config, first: int, last: int, since: int | None) -> E
     )
 
 
-def _sorter(session: Session) -> EventValidator:
+def _validator(session: Session) -> EventValidator:
     session.refresh_people()
     return EventValidator(session.timeline, session.cells, session.people, session.config.people.group is not None)

@@ -17,7 +17,7 @@ from wevent.events.following import ReadPosition, find_again, fingerprint, inode
 from wevent.events.formats import Format, LineReader, line_reader
 from wevent.events.lines import Lines
 from wevent.events.refusals import Refusal, RefusedEvent
-from wevent.events.validation import unfinished
+from wevent.events.validation import refuse_unfinished
 from wevent.store.feeding import Feed, Look
 from wevent.store.positions import forget_position, keep_position, read_positions
 
@@ -254,7 +254,7 @@ class FollowedFile:
     def _finish(self, file: OpenFile, look: Look) -> None:
         """A rotated file was read to its end: forget it."""
         if file.rest and not file.take_last(look):
-            self._feed.keep(unfinished())
+            self._feed.keep(refuse_unfinished())
         self._keep_positions(forget=[file.position], without=file)
         self._files.remove(file)
         file.close()

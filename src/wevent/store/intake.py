@@ -56,7 +56,7 @@ class Intake:
                 keep_position(connection, self._stream, position)
         self._batch += 1
 
-    def portions(self, slot: int) -> Iterator[EventBatch]:
+    def batches(self, slot: int) -> Iterator[EventBatch]:
         """The waiting events of a slot."""
         order = sa.select(waiting.c.events, waiting.c.unlisted).where(
             waiting.c.stream == self._stream, waiting.c.slot == slot

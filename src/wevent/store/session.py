@@ -15,8 +15,8 @@ from types import TracebackType
 from wevent.cohorts.requirement import Requirement
 from wevent.config.model import Config
 from wevent.errors import BudgetError, CorruptState, SlotOutOfOrder, WeventError
-from wevent.events.bounding import Ints
 from wevent.events.gathering import Listing, SlotRows
+from wevent.events.one_cell import Ints
 from wevent.events.presence import Carry
 from wevent.events.slot import Slot
 from wevent.releases.publisher import Publisher
@@ -250,7 +250,7 @@ class Session:
         if self._carry is not None:
             self._carry = Carry(self.config.people.carry)
             if kept.carried is not None:
-                self._carry.take(whole(kept.carried))
+                self._carry.restore(whole(kept.carried))
         self._publisher = self._build(first=kept.publisher is None)
         if kept.publisher is not None:
             restore(self._publisher, kept.publisher)
