@@ -16,7 +16,7 @@ from wevent.budgets.feasibility import violations, worst
 from wevent.budgets.paced import Paced, PacedWithChangeDetection
 from wevent.budgets.schedules import Absorption, Distribution, DynamicAbsorption, DynamicDistribution, Uniform
 from wevent.decisions.change import ChangeTrigger
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Sampled, Unbiased
@@ -25,12 +25,16 @@ from wevent.decisions.selection import expected
 from wevent.releases.filters import StateSpace, Unfiltered
 
 made = partial(Mechanism, "combined")
+watched = partial(made, PacedWithChangeDetection, ChangeDetectionTrigger)
 COMBINATIONS: dict[str, tuple[Literal["fixed", "dynamic", "mixed"], Mechanism]] = {
     "paced pooled": ("fixed", made(Paced, ClockTrigger, Pooled, StateSpace)),
     "paced contrasted": ("fixed", made(Paced, ClockTrigger, PooledWithContrast, StateSpace)),
     "paced sampled, unfiltered": ("fixed", made(lambda: Paced(2), ClockTrigger, lambda: Sampled(expected), Unfiltered)),
-    "watched unbiased": ("fixed", made(PacedWithChangeDetection, WatchTrigger, Unbiased, StateSpace)),
-    "watched contrasted": ("fixed", made(PacedWithChangeDetection, WatchTrigger, PooledWithContrast, StateSpace)),
+    "watched unbiased": ("fixed", watched(Unbiased, StateSpace)),
+    "watched contrasted": (
+        "fixed",
+        watched(PooledWithContrast, StateSpace),
+    ),
     "distribution pooled": ("fixed", made(Distribution, ChangeTrigger, Pooled, StateSpace)),
     "absorption contrasted": ("fixed", made(Absorption, ChangeTrigger, PooledWithContrast, Unfiltered)),
     "uniform pooled": ("fixed", made(Uniform, ClockTrigger, Pooled, Unfiltered)),
@@ -39,7 +43,7 @@ COMBINATIONS: dict[str, tuple[Literal["fixed", "dynamic", "mixed"], Mechanism]] 
     "paced contrasted, mixed": ("mixed", made(Paced, ClockTrigger, PooledWithContrast, StateSpace)),
     "watched contrasted, mixed": (
         "mixed",
-        made(PacedWithChangeDetection, WatchTrigger, PooledWithContrast, StateSpace),
+        watched(PooledWithContrast, StateSpace),
     ),
     "dynamic distribution pooled": ("mixed", made(DynamicDistribution, ChangeTrigger, Pooled, StateSpace)),
     "dynamic absorption unbiased": ("mixed", made(DynamicAbsorption, ChangeTrigger, Unbiased, StateSpace)),

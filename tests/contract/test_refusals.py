@@ -14,7 +14,7 @@ import pytest
 from tests.support import FAST, Forced, OpenJournal, Recorded
 
 from wevent import RECIPES, Dynamic, Fixed, Limits, Privacy, Publisher, Register, Slot
-from wevent.decisions.change import Trigger, Verdict
+from wevent.decisions.change import DecisionInput, Trigger, Verdict
 from wevent.errors import (
     AlreadyRegistered,
     EmptyRegister,
@@ -283,7 +283,7 @@ def test_an_error_in_the_draw_names_nobody(recipe: str, fast: bool) -> None:
     """Also the traceback of something that breaks after the charge shows no name, no cell and no count."""
 
     class Broken(Trigger):
-        def decide(self, *given: object) -> Verdict:
+        def decide(self, given: DecisionInput) -> Verdict:
             raise RuntimeError("broken")
 
     publisher = opened(recipe, fast)

@@ -6,19 +6,14 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from tests.histories.events import GROUP, Ending, History, Req
 from tests.oracle import FixedReq
 
 from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.histogram import Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed
-from wevent.decisions.change import Trigger, Verdict
-from wevent.decisions.selection import Selection
-from wevent.noise import Noise, StudyNoise
+from wevent.decisions.change import DecisionInput, Trigger, Verdict
+from wevent.noise import StudyNoise
 from wevent.recipes import RECIPES
 from wevent.releases.journal import MemoryJournal
 from wevent.releases.publisher import Mechanism, Publisher
@@ -81,28 +76,19 @@ class ScriptedNoise(StudyNoise):
 
 
 class _Scripted(Trigger):
-    """Publishes or skips as the script says; where the script leaves the choice, the recipe's own trigger decides."""
+    """Publishes or skips as the script says, and asks the recipe's own trigger where it leaves the choice."""
 
     def __init__(self, script: Script, own: Trigger) -> None:
         self._script, self._own = script, own
 
-    def decide(
-        self,
-        tally: Tally,
-        offer: Offer,
-        selection: Selection,
-        reference: Counts,
-        sizes: npt.NDArray[np.int64],
-        sensitivity: int,
-        noise: Noise,
-    ) -> Verdict:
+    def decide(self, given: DecisionInput) -> Verdict:
         """The verdict of the script; a trigger that learns does so in every slot."""
         natural, verdict = self._script.ending is Ending.NATURAL, Verdict(publish=False)
         if natural or self._own.state():
-            verdict = self._own.decide(tally, offer, selection, reference, sizes, sensitivity, noise)
+            verdict = self._own.decide(given)
         if natural:
             return verdict
-        return replace(verdict, publish=self._script.ending is Ending.PUBLISH and selection.threshold > 0)
+        return replace(verdict, publish=self._script.ending is Ending.PUBLISH and given.selection.threshold > 0)
 
     def state(self) -> dict[str, Any]:
         """What the recipe's own trigger has learned."""

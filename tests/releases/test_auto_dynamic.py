@@ -16,7 +16,7 @@ from wevent.budgets.paced import AdaptivePacing
 from wevent.budgets.schedules import Proposal, Serves
 from wevent.budgets.view import LedgerView
 from wevent.cohorts.requirement import Requirement
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.noise import SeededNoise
 from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
@@ -57,7 +57,7 @@ def test_where_all_are_fixed_nothing_changes(word: str) -> None:
     people = {f"user-{k}": Fixed(float(rng.choice([0.2, 1, 3])), int(rng.choice([3, 8, 20]))) for k in range(40)}
 
     def old(register: Register, cells: int, **given: Any) -> Publisher:
-        mechanism = Mechanism("old", FixedOnly, WatchTrigger, ESTIMATORS[word], StateSpace)
+        mechanism = Mechanism("old", FixedOnly, ChangeDetectionTrigger, ESTIMATORS[word], StateSpace)
         return Publisher(register, cells, mechanism, **given)
 
     both = [

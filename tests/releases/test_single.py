@@ -12,7 +12,7 @@ import pytest
 from wevent import RECIPES, Fixed, Mechanism, Publisher, Register, Slot
 from wevent.budgets.ledger import Ledger
 from wevent.budgets.paced import AdaptivePacing
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.estimators import Unbiased
 from wevent.errors import CopyRefused
 from wevent.noise import SeededNoise
@@ -25,7 +25,7 @@ COPIES: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, pickle.dumps, la
 
 def test_publishers_of_one_mechanism_share_nothing() -> None:
     """A publisher beside another of the same mechanism releases what it would alone."""
-    mechanism = Mechanism("shared", AdaptivePacing, WatchTrigger, Unbiased, StateSpace)
+    mechanism = Mechanism("shared", AdaptivePacing, ChangeDetectionTrigger, Unbiased, StateSpace)
 
     def publisher() -> Publisher:
         return Publisher(Register.from_rows(PEOPLE), 3, mechanism, noise=SeededNoise(2))

@@ -20,7 +20,8 @@ from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
-from wevent.decisions.change_detection import least_seen
+from wevent.decisions.change import DecisionInput
+from wevent.decisions.change_detection import smallest_detectable_change
 from wevent.decisions.evidence import Offers
 from wevent.decisions.selection import Selection, choose_threshold
 from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
@@ -208,7 +209,7 @@ class Publisher(Single):
         if not self.filter.reach > 0:
             return False
         selection = choose_threshold(change_budget, sizes, self.privacy.sensitivity)
-        return self.filter.reach > least_seen(selection, self.privacy.sensitivity, len(self.domain))
+        return self.filter.reach > smallest_detectable_change(selection, self.privacy.sensitivity, len(self.domain))
 
     @property
     def _most(self) -> int:
@@ -248,7 +249,8 @@ class Publisher(Single):
             return self._repeat(offer.slot, Decision.NULLIFIED, None)
         sizes, s, estimator = self.ledger.all_sizes, self.privacy.sensitivity, self.estimator
         selection = estimator.choose(offer.publish_budget, sizes, s, self.filter.public)
-        verdict = self.trigger.decide(tally, offer, selection, self.filter.reference, sizes, s, self._noise)
+        given = DecisionInput(tally, offer, selection, self.filter.reference, sizes, s, self._noise)
+        verdict = self.trigger.decide(given)
         spent = offer.change_budget + offer.publish_budget if verdict.publish else offer.change_budget
         self.trace = Trace(offer.slot, offer.change_budget, offer.publish_budget, spent, borders, verdict.change)
         if not verdict.publish:
