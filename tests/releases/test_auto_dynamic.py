@@ -22,7 +22,7 @@ from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
 from wevent.releases.release import Decision
 from wevent.releases.state import restore, to_bytes
-from wevent.study.watch import MovingWatch
+from wevent.study.window_check import DynamicWindowCheck
 from wevent.units import UNBOUNDED, Units
 
 PEOPLE, CELLS = 400, 5
@@ -133,12 +133,12 @@ def test_moving_requirements_keep_every_window(word: str, fast: bool) -> None:
     table = [Dynamic((e, w), b) for e in (0.5, 1, 2) for w in (2, 5, 9) for b in ((1, 3), (2, 7), (100, 1))]
     choice = rng.integers(0, len(table), 60)
     publisher = auto(Register.from_levels(table, choice), CELLS, estimator=word, noise=SeededNoise(8), fast=fast)
-    watch, published = MovingWatch([table[k] for k in choice]), 0
+    watch, published = DynamicWindowCheck([table[k] for k in choice]), 0
     for number in range(1, 121):
         moved = np.where(rng.random(60) < 0.2, rng.integers(0, len(table), 60), -1)
         if number % 10:
             publisher.declare(table, moved)
-            watch.ask([(int(k), table[moved[k]]) for k in np.flatnonzero(moved >= 0)])
+            watch.change([(int(k), table[moved[k]]) for k in np.flatnonzero(moved >= 0)])
         if number % 37 == 0:
             twin = auto(Register.from_levels(table, choice), CELLS, estimator=word, noise=SeededNoise(9), fast=fast)
             restore(twin, to_bytes(publisher))

@@ -13,17 +13,18 @@ from tests.store.scene import LEVELS, START, WIDTH, Town, config, random_rows, s
 
 from wevent import Dynamic, Fixed
 from wevent.cohorts.requirement import Requirement
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.errors import InvalidInput, InvalidRequirement, InvalidSetting, SharedPeople, StoreFull
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import changes as changing
 from wevent.store import session as sessions
-from wevent.store.begun import handing_over
 from wevent.store.changes import store_changes
 from wevent.store.database import Database
 from wevent.store.demand import read_demand
-from wevent.store.planning import HowStored, RequirementChange
-from wevent.store.requirements import IMPORT, Kept, read_changes, read_pasts, standing
+from wevent.store.effect import slots_begun_by_files
+from wevent.store.planning import HowStored
+from wevent.store.requirements import IMPORT, StoredChange, read_changes, read_pasts, standing
 from wevent.store.session import Session
 from wevent.store.streams import open_stream
 
@@ -35,7 +36,7 @@ def make(folder: Path, name: str = "town", **parts: Any) -> Town:
     return Town(folder / f"{name}.db", folder / f"{name}-{chosen.stream.name}.json", chosen)
 
 
-def kept(town: Town, stream: int = 1) -> list[Kept]:
+def kept(town: Town, stream: int = 1) -> list[StoredChange]:
     with town.database.read() as connection:
         return list(read_changes(connection, stream))
 
@@ -54,7 +55,7 @@ def test_a_slot_that_has_begun_keeps_its_requirements(tmp_path: Path, closing: s
     town = make(tmp_path, slots={"closing": closing})
     town.ask({"ann": STRICT}, now=START - 1)
     town.ask({"ann": LENIENT}, now=START + 10_000_000)
-    assert [change.since for change in kept(town)] == [1, 2]
+    assert [change.from_slot for change in kept(town)] == [1, 2]
     with town.session() as session:
         session.release(random_rows(session, 1))
         assert in_force(session, "ann") == (STRICT.units, 4)
@@ -106,13 +107,13 @@ def test_files_are_released_under_what_was_in_force_when_they_came(tmp_path: Pat
     much_later = START + 10**6 * WIDTH
     town.ask({"ann": STRICT}, now=much_later)
     with town.session() as session:
-        with handing_over(session.writer, 5):
+        with slots_begun_by_files(session.writer, 5):
             session.release(random_rows(session, 1))
             town.ask({"ann": LENIENT}, now=much_later)
             session.release(random_rows(session, 2))
-        assert [change.since for change in kept(town)] == [1, 6]
+        assert [change.from_slot for change in kept(town)] == [1, 6]
         town.ask({"bob": STRICT}, now=much_later)
-        assert kept(town)[-1].since == 3
+        assert kept(town)[-1].from_slot == 3
         for slot in range(3, 6):
             session.refresh_people()
             session.release(random_rows(session, slot))
@@ -128,9 +129,9 @@ def test_an_older_change_never_overtakes_a_newer_one(tmp_path: Path) -> None:
     town.ask({"ann": LENIENT}, now=START + 9 * WIDTH)
     stream = open_stream(town.database, "town", town.config.fixed(), lambda: START, town.witness)
     change = [RequirementChange("ann", STRICT)]
-    assert store_changes(town.database, town.config, stream, change, lambda: START + 2 * WIDTH).since == 11
+    assert store_changes(town.database, town.config, stream, change, lambda: START + 2 * WIDTH).from_slot == 11
     changes = kept(town)
-    assert [change.since for change in changes] == [1, 11, 11]
+    assert [change.from_slot for change in changes] == [1, 11, 11]
     assert [change.stored for change in changes] == sorted(change.stored for change in changes)
     assert standing(changes, 3) == ["in force", "superseded", "pending"]
     assert standing(changes, 11) == ["over", "superseded", "in force"]
@@ -190,7 +191,7 @@ def test_shares_are_refused_when_stored(tmp_path: Path) -> None:
     """`share_ratio` refuses with the line of the file, nothing is stored, and the stream can be opened."""
     town = make(tmp_path, privacy={"limits": {"share_ratio": 10}})
     stream = open_stream(town.database, "town", town.config.fixed(), lambda: START, town.witness)
-    changes = [RequirementChange("ann", Fixed(1, 4), 2), RequirementChange("bob", Fixed(20, 4), 3)]
+    changes = [RequirementChange("ann", Fixed(1, 4), line=2), RequirementChange("bob", Fixed(20, 4), line=3)]
     with pytest.raises(InvalidRequirement, match=r"line 3: .*at most 10.*share_ratio; require less"):
         store_changes(town.database, town.config, stream, changes, lambda: START - 1)
     assert kept(town) == []
@@ -356,7 +357,7 @@ def test_a_second_stream_over_the_same_people(tmp_path: Path) -> None:
         two.ask({"ann": Fixed(1, 4)})
     stream = open_stream(two.database, "two", two.config.fixed(), lambda: START, two.witness)
     with pytest.raises(SharedPeople, match="line 7: somebody"):
-        changes = [RequirementChange("eve", Fixed(1, 4), 6), RequirementChange("ann", Fixed(1, 4), 7)]
+        changes = [RequirementChange("eve", Fixed(1, 4), line=6), RequirementChange("ann", Fixed(1, 4), line=7)]
         store_changes(two.database, two.config, stream, changes, lambda: START - 1)
     assert [change.person for change in kept(two, stream.id)] == [0]
     group = {"group": {"size": 5, "epsilon": 1, "window": 4}}

@@ -34,7 +34,7 @@ class PersonClass:
         unlisted_until: the last slot in which they may have been among the unlisted people, 0 if in none.
     """
 
-    seats: tuple[tuple[int, int], ...]
+    row_assignments: tuple[tuple[int, int], ...]
     asked: tuple[Asked, ...]
     unlisted_until: int
 
@@ -153,7 +153,9 @@ def _held_back(history: History) -> Iterator[Violation]:
     if not any(record.forfeited for record in history.slots):
         return
     until, longest, short = 0, 1, False
-    windows = sorted({(asked.since, _longest(asked) + carry - 1) for own in history.asked.values() for asked in own})
+    windows = sorted(
+        {(asked.from_slot, _longest(asked) + carry - 1) for own in history.asked.values() for asked in own}
+    )
     for record in history.slots:
         if not record.forfeited:
             if record.slot < until and record.spent.any():
@@ -184,8 +186,8 @@ def person_classes(history: History) -> dict[PersonClass, list[int]]:
     classes: dict[tuple[tuple[tuple[int, int], ...], tuple[Asked, ...], int], list[int]] = {}
     grouped = history.settings.get("people.group") is not None
     for person, asked in history.asked.items():
-        before = history.listed.get(person, asked[0].since) - 1 if grouped and person != GROUP else 0
-        classes.setdefault((tuple(history.seats.get(person, ())), tuple(asked), before), []).append(person)
+        before = history.listed.get(person, asked[0].from_slot) - 1 if grouped and person != GROUP else 0
+        classes.setdefault((tuple(history.row_assignments.get(person, ())), tuple(asked), before), []).append(person)
     return {PersonClass(*past): persons for past, persons in classes.items()}
 
 
@@ -201,7 +203,7 @@ Spent = dict[int, npt.NDArray[np.int64]]
 
 def spends_of_unlisted(history: History, spent: Spent, last: int) -> list[int]:
     """What the row of unlisted people spent, slot by slot; nothing where there is none."""
-    rows = _rows(tuple(history.seats.get(GROUP, ())), last)
+    rows = _rows(tuple(history.row_assignments.get(GROUP, ())), last)
     units = [0] * last
     for slot, charges in spent.items():
         if 0 <= rows[slot] < charges.size:
@@ -209,12 +211,12 @@ def spends_of_unlisted(history: History, spent: Spent, last: int) -> list[int]:
     return units
 
 
-def _rows(seats: tuple[tuple[int, int], ...], last: int) -> list[int]:
+def _rows(row_assignments: tuple[tuple[int, int], ...], last: int) -> list[int]:
     """The row of every slot from 0 on, -1 for none."""
     row_of = [-1] * (last + 1)
-    ends = [since for since, _ in seats[1:]] + [last + 1]
-    for (since, row), end in zip(seats, ends, strict=bool(seats)):
-        row_of[since : min(end, last + 1)] = [row] * (min(end, last + 1) - since)
+    ends = [from_slot for from_slot, _ in row_assignments[1:]] + [last + 1]
+    for (from_slot, row), end in zip(row_assignments, ends, strict=bool(row_assignments)):
+        row_of[from_slot : min(end, last + 1)] = [row] * (min(end, last + 1) - from_slot)
     return row_of
 
 
@@ -231,10 +233,10 @@ def spends(people: PersonClass, spent: Spent, last: int, unlisted: list[int]) ->
     units = [*unlisted[: people.unlisted_until], *[0] * (last - people.unlisted_until)][:last]
     in_force = [False] * (last + 1)
     for place, wish in enumerate(people.asked):
-        end = people.asked[place + 1].since if place + 1 < len(people.asked) else last + 1
-        for slot in range(wish.since, min(end, last + 1)):
+        end = people.asked[place + 1].from_slot if place + 1 < len(people.asked) else last + 1
+        for slot in range(wish.from_slot, min(end, last + 1)):
             in_force[slot] = wish.kind != "leave"
-    row_of = _rows(people.seats, last)
+    row_of = _rows(people.row_assignments, last)
     problems: dict[str, int] = {}
     for slot, charges in spent.items():
         row = row_of[slot]
@@ -250,17 +252,17 @@ def spends(people: PersonClass, spent: Spent, last: int, unlisted: list[int]) ->
 def _promises(asked: tuple[Asked, ...], last: int, carry: int) -> Iterable[tuple[Terms, list[Promise]]]:
     """Every promise to somebody, with windows widened where people are carried."""
     for place, wish in enumerate(asked):
-        end = asked[place + 1].since - 1 if place + 1 < len(asked) else last
-        if wish.kind == "leave" or end < wish.since:
+        end = asked[place + 1].from_slot - 1 if place + 1 < len(asked) else last
+        if wish.kind == "leave" or end < wish.from_slot:
             continue
         window = wish.window + carry - 1
         if wish.kind == "fixed":
-            yield Terms("fixed", wish.epsilon, wish.window), [FixedPromise(wish.epsilon, window, wish.since, end)]
+            yield Terms("fixed", wish.epsilon, wish.window), [FixedPromise(wish.epsilon, window, wish.from_slot, end)]
             continue
         back = wish.backward_window + carry - 1
         terms = Terms("dynamic", wish.epsilon, wish.window, wish.backward_epsilon, wish.backward_window)
         sides = (wish.backward_epsilon, back, wish.epsilon, window)
-        yield terms, [DynamicPromise(slot, *sides) for slot in range(wish.since, end + 1)]
+        yield terms, [DynamicPromise(slot, *sides) for slot in range(wish.from_slot, end + 1)]
 
 
 def _while_unlisted(people: PersonClass, history: History, carry: int) -> Iterable[tuple[Terms, list[Promise]]]:

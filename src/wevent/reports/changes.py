@@ -24,21 +24,21 @@ def unlawful_changes(history: History) -> Iterator[Violation]:
         was stored, and not before the same person's earlier changes.
     """
     changes = history.changes
-    if changes is None or not changes.since.size:
+    if changes is None or not changes.from_slot.size:
         return
     wrong = {
         "a requirement change took effect in a slot that was charged before it was stored": (
-            changes.since <= changes.charged_slot
+            changes.from_slot <= changes.charged_slot
         ),
         "a requirement change took effect in a slot that had begun before it was stored": (
-            (changes.since <= changes.begun_slot) | (changes.since <= _clock_slot(history))
+            (changes.from_slot <= changes.begun_slot) | (changes.from_slot <= _clock_slot(history))
         ),
         "an older requirement change took effect after a newer one of the same person": _overtaken(history),
     }
     for what, found in wrong.items():
         if found.any():
             people = np.unique(changes.person[found]).size
-            yield Violation(int(changes.since[found].min()), what, people)
+            yield Violation(int(changes.from_slot[found].min()), what, people)
 
 
 def _clock_slot(history: History) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -46,7 +46,7 @@ def _clock_slot(history: History) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     settings, changes = history.settings, history.changes
     assert changes is not None  # noqa: S101
     if settings.get("slots.closing", "files") == "files" or "slots.width" not in settings:
-        return np.zeros(changes.since.size, np.int64)
+        return np.zeros(changes.from_slot.size, np.int64)
     origin, first = to_instant(settings["slots.origin"]), to_instant(settings["slots.first"])
     timeline = Timeline(origin, to_microseconds(settings["slots.width"]), first)
     return (changes.stored - timeline.start(1)) // timeline.width + 1
@@ -57,9 +57,9 @@ def _overtaken(history: History) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     changes = history.changes
     assert changes is not None  # noqa: S101
     order = np.lexsort((changes.number, changes.person))
-    person, since = changes.person[order], changes.since[order]
-    earlier = np.zeros(since.size, bool)
-    earlier[1:] = (person[1:] == person[:-1]) & (since[1:] < since[:-1])
-    found = np.zeros(since.size, bool)
+    person, from_slot = changes.person[order], changes.from_slot[order]
+    earlier = np.zeros(from_slot.size, bool)
+    earlier[1:] = (person[1:] == person[:-1]) & (from_slot[1:] < from_slot[:-1])
+    found = np.zeros(from_slot.size, bool)
     found[order] = earlier
     return found & ~changes.refused

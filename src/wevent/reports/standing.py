@@ -111,7 +111,7 @@ def _rooms(history: History, last: int) -> Iterator[_Room]:
         if people.asked[-1].kind == "leave":
             continue
         units = spends(people, spent, last, unlisted).units
-        ends = [later.since - 1 for later in people.asked[1:]] + [last + 1]
+        ends = [later.from_slot - 1 for later in people.asked[1:]] + [last + 1]
         left = min(_left(asked, end, units, carry) for asked, end in zip(people.asked, ends, strict=True))
         now = people.asked[-1]
         yield _Room(how_many(persons, history), max(0, left), now.epsilon / now.window)
@@ -125,7 +125,7 @@ def _left(asked: Asked, end: int, units: list[int], carry: int) -> int:
         return 10**15
     if asked.kind == "fixed":
         return asked.epsilon - sum(units[max(0, following - window) :])
-    ahead = asked.epsilon - sum(units[max(asked.since, following - window + 1) - 1 :])
+    ahead = asked.epsilon - sum(units[max(asked.from_slot, following - window + 1) - 1 :])
     behind = asked.backward_epsilon - sum(units[max(0, following - back) :]) if end >= following else 10**15
     return min(ahead, behind)
 

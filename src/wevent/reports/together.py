@@ -20,7 +20,7 @@ from wevent.events.timeline import to_instant
 from wevent.reports.findings import Terms
 from wevent.store.database import Database
 from wevent.store.rows import checked
-from wevent.store.schema import people, requirements
+from wevent.store.schema import people, requirement_changes
 from wevent.store.streams import all_streams, find_stream
 from wevent.units import show
 
@@ -119,10 +119,10 @@ class _Stream:
         listed = {row[1]: row[2] for row in checked(connection, people, people.c.stream == number)}
         latest: dict[int, Part | None] = {}
         known: dict[tuple[Any, ...], Part | None] = {}
-        columns = requirements.c.keys()
+        columns = requirement_changes.c.keys()
         first, refused = columns.index("kind"), columns.index("refused")
-        mine, order = requirements.c.stream == number, (requirements.c.number,)
-        for row in checked(connection, requirements, mine, order_by=order):
+        mine, order = requirement_changes.c.stream == number, (requirement_changes.c.number,)
+        for row in checked(connection, requirement_changes, mine, order_by=order):
             terms = tuple(row[first : first + 5])
             if not row[refused]:
                 if terms not in known:

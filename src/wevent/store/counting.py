@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from wevent.cohorts.requirement import Fixed, Requirement
 from wevent.errors import RequirementsMissing, WitnessMissing
 from wevent.store.rows import update
-from wevent.store.schema import about, requirements, streams
+from wevent.store.schema import about, requirement_changes, streams
 from wevent.store.witness import WitnessRecord
 from wevent.store.writer import StreamRow, Writer
 
@@ -99,8 +99,12 @@ def count_lost_changes(connection: Connection, stream: int) -> int:
 
 def slots_with_changes(connection: Connection, stream: int, first: int, last: int) -> set[int]:
     """The slots among `first` to `last` in which requirement changes take effect."""
-    since = requirements.c.since
-    order = sa.select(since).distinct().where(requirements.c.stream == stream, since >= first, since <= last)
+    from_slot = requirement_changes.c.from_slot
+    order = (
+        sa.select(from_slot)
+        .distinct()
+        .where(requirement_changes.c.stream == stream, from_slot >= first, from_slot <= last)
+    )
     return set(connection.execute(order).scalars())
 
 

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.cohorts.requirement import Fixed, Requirement, check_share_ratio, with_share
-from wevent.config.asking import check_requirement
 from wevent.config.model import Config
+from wevent.config.requirement_files import check_requirement
 from wevent.errors import InvalidRequirement, InvalidSetting
 from wevent.store.build import widened
 from wevent.store.requirements import Past, to_requirement, to_terms

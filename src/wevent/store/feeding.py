@@ -23,8 +23,8 @@ from wevent.events.refusals import advise
 from wevent.events.timeline import show_instant
 from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 from wevent.releases.release import Release
-from wevent.store.begun import handing_over
 from wevent.store.clock import GuardedClock, Reading
+from wevent.store.effect import slots_begun_by_files
 from wevent.store.intake import replace_refused
 from wevent.store.requirements import first_registered
 from wevent.store.session import Session
@@ -111,7 +111,7 @@ def publish_files(
         confirm(first, last)
         with session.writer.transaction() as connection:
             replace_refused(connection, session.writer.stream.id, grouped.refused)  # accepted: with the slot's charge
-        with handing_over(session.writer, last):
+        with slots_begun_by_files(session.writer, last):
             for slot in range(first, last + 1):
                 rows = grouped.rows(slot, session.begin(slot))
                 with uninterrupted():
@@ -256,17 +256,17 @@ class Feed:
 def _check_served(session: Session, last: int) -> None:
     """Refuse to release slots that are all over before anybody's requirement holds: each of them would be lost."""
     with session.writer.database.read() as connection:
-        since = first_registered(connection, session.writer.stream.id)
-    if session.config.people.group is None and (since is None or since > last):
-        raise nobody_served(session.config, session.next_slot, last, since)
+        from_slot = first_registered(connection, session.writer.stream.id)
+    if session.config.people.group is None and (from_slot is None or from_slot > last):
+        raise nobody_served(session.config, session.next_slot, last, from_slot)
 
 
-def nobody_served(config: Config, first: int, last: int, since: int | None) -> EmptyRegister:
+def nobody_served(config: Config, first: int, last: int, from_slot: int | None) -> EmptyRegister:
     """The error for slots in which nobody is registered."""
     when = (
         ""
-        if since is None
-        else f": requirements hold from slot {since:,} on ({show_instant(config.slots.timeline.start(since))})"
+        if from_slot is None
+        else f": requirements hold from slot {from_slot:,} on ({show_instant(config.slots.timeline.start(from_slot))})"
     )
     return EmptyRegister(
         f"nobody is registered in slots {first:,} to {last:,}{when}, since a requirement holds in slots that begin "

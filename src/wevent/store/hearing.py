@@ -8,10 +8,10 @@ from wevent.cohorts.requirement import Requirement
 from wevent.errors import BudgetError, InvalidRequirement
 from wevent.releases.publisher import Publisher
 from wevent.store.build import widened
-from wevent.store.requirements import Kept, per_person
+from wevent.store.requirements import StoredChange, per_person
 
 
-def apply_changes(publisher: Publisher, changes: Iterable[Kept], carry: int) -> list[int]:
+def apply_changes(publisher: Publisher, changes: Iterable[StoredChange], carry: int) -> list[int]:
     """Let changes take effect in the next slot; return the numbers of those that cannot be met.
 
     Guarantees:

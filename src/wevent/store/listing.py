@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.events.gathering import Listing
-from wevent.store.schema import requirements
+from wevent.store.schema import requirement_changes
 
 
 class Listings:
@@ -31,11 +31,11 @@ class Listings:
 
     def at(self, connection: Connection, slot: int, heard: int, people: Mapping[str, int]) -> Listing:
         """Who counts as listed in a slot, by the requirement changes up to number `heard`."""
-        changes = sa.select(requirements.c.person).where(
-            requirements.c.stream == self._stream,
-            requirements.c.since > self._until,
-            requirements.c.since <= slot,
-            requirements.c.number <= heard,
+        changes = sa.select(requirement_changes.c.person).where(
+            requirement_changes.c.stream == self._stream,
+            requirement_changes.c.from_slot > self._until,
+            requirement_changes.c.from_slot <= slot,
+            requirement_changes.c.number <= heard,
         )
         new = np.array(connection.execute(changes.distinct()).all(), np.int64).ravel()
         listed = np.zeros(max(len(people), self._listed.size, int(new.max(initial=-1)) + 1), bool)

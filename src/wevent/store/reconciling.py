@@ -21,7 +21,7 @@ UNKNOWN_OPENINGS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StreamInStore:
     """What a store says of a stream.
 
     Attributes:
@@ -34,7 +34,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class OpeningTerms:
     """Under which terms a stream is opened.
 
     Attributes:
@@ -94,7 +94,7 @@ def check_founding(stream: str, known: WitnessRecord | None, shown: int | None) 
         )
 
 
-def reconcile(stored: Stored, known: WitnessRecord | None, terms: Terms) -> Opening:
+def reconcile(stored: StreamInStore, known: WitnessRecord | None, terms: OpeningTerms) -> Opening:
     """What follows from a store and its witness together.
 
     Guarantees:

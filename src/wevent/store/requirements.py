@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
-from wevent.store.schema import people, requirements, slots
+from wevent.cohorts.requirement_change import RequirementChange
+from wevent.store.schema import people, requirement_changes, slots
 
 AT_ONCE = 500
 """How many names or numbers go into one query."""
@@ -26,30 +28,41 @@ TERMS = ("kind", "epsilon", "window", "backward_epsilon", "backward_window")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A requirement change as it is kept; a requirement of None is to leave.
+class StoredChange:
+    """A requirement change as it is stored.
 
     Attributes:
         number: in the order of storing, from 1.
-        person: whose it is.
-        since: the slot from which on it holds.
+        change: what is required and from which slot on; its user is the person's number, its slot is never None.
         stored: when it was stored, in microseconds since 1970.
-        requirement: what is required.
+        source: how it came, `SET` or `IMPORT`.
         refused: whether it could not be met when its slot came.
         charged_slot: the last charged slot when it was stored.
-        begun_slot: the last slot that had begun by then, or whose files had been handed over.
-        source: how it came, `SET` or `IMPORT`.
+        begun_slot: the last slot that had begun by then.
     """
 
     number: int
-    person: int
-    since: int
+    change: RequirementChange
     stored: int
-    requirement: Requirement | None
+    source: str
     refused: bool
     charged_slot: int
     begun_slot: int
-    source: str
+
+    @property
+    def person(self) -> int:
+        """Whose it is."""
+        return cast("int", self.change.user)
+
+    @property
+    def requirement(self) -> Requirement | None:
+        """What is required; None if the person leaves."""
+        return self.change.requirement
+
+    @property
+    def from_slot(self) -> int:
+        """The first slot in which it is in force."""
+        return cast("int", self.change.slot)
 
 
 def read_people(connection: Connection, stream: int) -> dict[str, int]:
@@ -72,17 +85,21 @@ def count_people(connection: Connection, stream: int) -> int:
 
 def read_changes(
     connection: Connection, stream: int, slot: int | None = None, *, person: int | None = None
-) -> Iterator[Kept]:
+) -> Iterator[StoredChange]:
     """Changes in the order of storing: all, those that take effect in one slot, or those of one person."""
-    order = sa.select(requirements).where(requirements.c.stream == stream).order_by(requirements.c.number)
+    order = (
+        sa.select(requirement_changes)
+        .where(requirement_changes.c.stream == stream)
+        .order_by(requirement_changes.c.number)
+    )
     if slot is not None:
-        order = order.where(requirements.c.since == slot)
+        order = order.where(requirement_changes.c.from_slot == slot)
     if person is not None:
-        order = order.where(requirements.c.person == person)
+        order = order.where(requirement_changes.c.person == person)
     for row in connection.execute(order):
         required = to_requirement(row.kind, row.epsilon, row.window, row.backward_epsilon, row.backward_window)
-        before = (row.charged_slot, row.begun_slot, row.source)
-        yield Kept(row.number, row.person, row.since, row.stored, required, row.refused, *before)
+        change = RequirementChange(row.person, required, row.from_slot)
+        yield StoredChange(row.number, change, row.stored, row.source, row.refused, row.charged_slot, row.begun_slot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +116,7 @@ class Past:
     """
 
     requirement: Requirement | None
-    since: int
+    from_slot: int
     stored: int
     number: int
     source: str
@@ -107,53 +124,53 @@ class Past:
 
     def after(self, before: Past | None) -> Past:
         """The same change, made after those of another past."""
-        return self if before is None else replace(self, changed=before.changed or self.since > before.since)
+        return self if before is None else replace(self, changed=before.changed or self.from_slot > before.from_slot)
 
 
 def read_pasts(connection: Connection, stream: int, persons: Iterable[int] | None = None) -> dict[int, Past]:
     """The pasts of some people or of everybody."""
-    columns = [requirements.c[name] for name in ("person", "since", "stored", "number", "source", *TERMS)]
-    order = sa.select(*columns).where(requirements.c.stream == stream, ~requirements.c.refused)
-    orders = [order.order_by(requirements.c.number)]
+    columns = [requirement_changes.c[name] for name in ("person", "from_slot", "stored", "number", "source", *TERMS)]
+    order = sa.select(*columns).where(requirement_changes.c.stream == stream, ~requirement_changes.c.refused)
+    orders = [order.order_by(requirement_changes.c.number)]
     if persons is not None:  # in the order of the index by person
-        order = order.order_by(requirements.c.person, requirements.c.number)
+        order = order.order_by(requirement_changes.c.person, requirement_changes.c.number)
         wanted = sorted(persons)
         parts = [wanted[first : first + AT_ONCE] for first in range(0, len(wanted), AT_ONCE)]
-        orders = [order.where(requirements.c.person.in_(part)) for part in parts]
+        orders = [order.where(requirement_changes.c.person.in_(part)) for part in parts]
     pasts: dict[int, Past] = {}
     for chosen in orders:
-        for person, since, stored, number, source, *terms in connection.execute(chosen):
-            latest = Past(to_requirement(*terms), since, stored, number, source)
+        for person, from_slot, stored, number, source, *terms in connection.execute(chosen):
+            latest = Past(to_requirement(*terms), from_slot, stored, number, source)
             pasts[person] = latest.after(pasts.get(person))
     return pasts
 
 
-def per_person(changes: Iterable[Kept]) -> list[list[Kept]]:
+def per_person(changes: Iterable[StoredChange]) -> list[list[StoredChange]]:
     """Changes of each person, people in the order of their first one."""
-    found: dict[int, list[Kept]] = {}
+    found: dict[int, list[StoredChange]] = {}
     for change in changes:
         found.setdefault(change.person, []).append(change)
     return list(found.values())
 
 
-def standing(changes: list[Kept], slot: int) -> list[str]:
+def standing(changes: list[StoredChange], slot: int) -> list[str]:
     """What became of one person's changes, as seen in a slot: each is one of the words below.
 
     `refused` could not be met; `superseded` was overtaken before it took effect; `pending` waits for its slot;
     `in force` holds; `over` held before another one.
     """
-    effective = {change.since: change.number for change in changes if not change.refused}
-    past = [since for since in effective if since <= slot]
+    effective = {change.from_slot: change.number for change in changes if not change.refused}
+    past = [from_slot for from_slot in effective if from_slot <= slot]
     words = []
     for change in changes:
         if change.refused:
             words.append("refused")
-        elif effective[change.since] != change.number:
+        elif effective[change.from_slot] != change.number:
             words.append("superseded")
-        elif change.since > slot:
+        elif change.from_slot > slot:
             words.append("pending")
         else:
-            words.append("in force" if change.since == max(past) else "over")
+            words.append("in force" if change.from_slot == max(past) else "over")
     return words
 
 
@@ -164,16 +181,18 @@ def last_charged(connection: Connection, stream: int) -> int:
 
 def first_registered(connection: Connection, stream: int) -> int | None:
     """The first slot in which anybody is registered; None if nobody ever required anything."""
-    order = sa.select(sa.func.min(requirements.c.since)).where(
-        requirements.c.stream == stream, requirements.c.kind != "leave", requirements.c.refused.is_(False)
+    order = sa.select(sa.func.min(requirement_changes.c.from_slot)).where(
+        requirement_changes.c.stream == stream,
+        requirement_changes.c.kind != "leave",
+        requirement_changes.c.refused.is_(False),
     )
     found = connection.execute(order).scalar()
     return None if found is None else int(found)
 
 
-def newest_number(connection: Connection, stream: int) -> int:
+def newest_change_number(connection: Connection, stream: int) -> int:
     """The number of the last change, 0 if there is none."""
-    newest = sa.select(sa.func.max(requirements.c.number)).where(requirements.c.stream == stream)
+    newest = sa.select(sa.func.max(requirement_changes.c.number)).where(requirement_changes.c.stream == stream)
     return connection.execute(newest).scalar() or 0
 
 
