@@ -103,7 +103,7 @@ class Release:
         return display.to_dict(self)
 
     def to_frame(self, library: display.FrameLibrary | None = None) -> Any:
-        """A pandas or polars DataFrame of slot, decision, cell, count, standard_error, low and high, a row for each cell.
+        """A pandas or polars DataFrame: slot, decision, cell, count, standard_error, low and high, a row for each cell.
 
         Args:
             library: which of the two; by default pandas if it is installed, otherwise polars.
