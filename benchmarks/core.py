@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from wevent import Dynamic, Mechanism, Publisher, Register, Slot
 from wevent.budgets.schedules import Distribution, DynamicAbsorption, DynamicDistribution
-from wevent.decisions.change import ChangeTrigger, Verdict
+from wevent.decisions.change import ChangeTrigger, DecisionInput, Verdict
 from wevent.settings import has_numba
 
 BUDGETS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -27,10 +27,10 @@ CELLS = 100
 class EveryTenth(ChangeTrigger):
     """Measures change in every slot as always, and publishes one slot in ten."""
 
-    def decide(self, *args: Any, **kwargs: Any) -> Verdict:
+    def decide(self, given: DecisionInput) -> Verdict:
         """The measured change, and a verdict by the clock."""
-        verdict = super().decide(*args, **kwargs)
-        return Verdict(publish=args[1].slot % 10 == 0, change=verdict.change)
+        verdict = super().decide(given)
+        return Verdict(publish=given.offer.slot % 10 == 0, change=verdict.change)
 
 
 def measure(

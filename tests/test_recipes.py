@@ -23,15 +23,15 @@ from wevent.budgets.schedules import (
     Uniform,
 )
 from wevent.cohorts import requirement
-from wevent.decisions.change import ChangeTrigger, deviation, scale
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change import ChangeTrigger, error_threshold, scale_threshold
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.errors import WrongKind
 from wevent.recipes import CommonPublisher, strictest
 
 fast = pytest.mark.parametrize("fast", FAST)
 AXES: dict[str, tuple[type, type]] = {
-    "auto": (AdaptivePacing, WatchTrigger),
+    "auto": (AdaptivePacing, ChangeDetectionTrigger),
     "pbd": (Distribution, ChangeTrigger),
     "pba": (Absorption, ChangeTrigger),
     "dpbd": (DynamicDistribution, ChangeTrigger),
@@ -70,11 +70,11 @@ def test_bars() -> None:
     """[Du25] compares with the expected error, [Kellaris14] with the scale; the latter can be told otherwise."""
     register = Register.from_rows(PEOPLE)
     assert isinstance(trigger := wevent.pbd(register, 2, fast=False).mechanism.trigger, ChangeTrigger)
-    assert trigger.bar is deviation
+    assert trigger.publish_threshold is error_threshold
     assert isinstance(trigger := wevent.ba(register, 2, fast=False).mechanism.trigger, ChangeTrigger)
-    assert trigger.bar is scale
-    assert isinstance(trigger := wevent.bd(register, 2, deviation, fast=False).mechanism.trigger, ChangeTrigger)
-    assert trigger.bar is deviation
+    assert trigger.publish_threshold is scale_threshold
+    assert isinstance(trigger := wevent.bd(register, 2, error_threshold, fast=False).mechanism.trigger, ChangeTrigger)
+    assert trigger.publish_threshold is error_threshold
 
 
 @given(st.lists(st.tuples(st.integers(200, 10**9), st.integers(1, 50)), min_size=1, max_size=8))

@@ -22,8 +22,8 @@ from wevent.budgets.schedules import (
 )
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
-from wevent.decisions.change import ChangeTrigger, PublishThreshold, scale
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change import ChangeTrigger, PublishThreshold, scale_threshold
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased
@@ -56,14 +56,20 @@ def dpba(register: Register, cells: Cells, **settings: Any) -> Publisher:
     return Publisher(register, cells, Mechanism("dpba", DynamicAbsorption(), ChangeTrigger()), **settings)
 
 
-def bd(register: Register, cells: Cells, bar: PublishThreshold = scale, **settings: Any) -> Publisher:
+def bd(
+    register: Register, cells: Cells, publish_threshold: PublishThreshold = scale_threshold, **settings: Any
+) -> Publisher:
     """Budget distribution with one requirement for all."""
-    return CommonPublisher(register, cells, Mechanism("bd", Distribution(), ChangeTrigger(bar)), **settings)
+    mechanism = Mechanism("bd", Distribution(), ChangeTrigger(publish_threshold))
+    return CommonPublisher(register, cells, mechanism, **settings)
 
 
-def ba(register: Register, cells: Cells, bar: PublishThreshold = scale, **settings: Any) -> Publisher:
+def ba(
+    register: Register, cells: Cells, publish_threshold: PublishThreshold = scale_threshold, **settings: Any
+) -> Publisher:
     """Budget absorption with one requirement for all."""
-    return CommonPublisher(register, cells, Mechanism("ba", Absorption(), ChangeTrigger(bar)), **settings)
+    mechanism = Mechanism("ba", Absorption(), ChangeTrigger(publish_threshold))
+    return CommonPublisher(register, cells, mechanism, **settings)
 
 
 def uniform(register: Register, cells: Cells, **settings: Any) -> Publisher:
@@ -99,7 +105,7 @@ def auto(register: Register, cells: Cells, estimator: str = "unbiased", **settin
         raise InvalidSetting(f"estimator must be one of {', '.join(ESTIMATORS)}; got {estimator!r}")
     name = "auto" if estimator == "unbiased" else f"auto {estimator}"
     pace = AdaptivePacing()
-    mechanism = Mechanism(name, pace, WatchTrigger(pace), ESTIMATORS[estimator](), StateSpace)
+    mechanism = Mechanism(name, pace, ChangeDetectionTrigger(pace), ESTIMATORS[estimator](), StateSpace)
     return Publisher(register, cells, mechanism, **settings)
 
 

@@ -16,7 +16,7 @@ from wevent.budgets.feasibility import violations, worst
 from wevent.budgets.paced import Paced, PacedWithChangeDetection
 from wevent.budgets.schedules import Absorption, Distribution, DynamicAbsorption, DynamicDistribution, Uniform
 from wevent.decisions.change import ChangeTrigger
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Sampled, Unbiased
@@ -27,7 +27,7 @@ from wevent.releases.filters import StateSpace, Unfiltered
 
 def watched(estimator: Any, view: Any) -> Mechanism:
     pace = PacedWithChangeDetection()
-    return Mechanism("watched", pace, WatchTrigger(pace), estimator, view)
+    return Mechanism("watched", pace, ChangeDetectionTrigger(pace), estimator, view)
 
 
 def made(schedule: Any, trigger: Any, estimator: Any, view: Any) -> Callable[[], Mechanism]:

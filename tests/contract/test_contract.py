@@ -17,7 +17,7 @@ from tests.support import FAST, Deaf, Forced, OpenJournal, Record, Recorded, Sil
 from wevent import RECIPES, Decision, Dynamic, Fixed, Privacy, Publisher, Register, Release, Slot
 from wevent.budgets.feasibility import violations, worst
 from wevent.cohorts.requirement import Requirement
-from wevent.decisions.change import ChangeTrigger, Trigger
+from wevent.decisions.change import ChangeTrigger, DecisionInput, Trigger, Verdict
 from wevent.releases.filters import Unfiltered
 
 CELLS = [f"cell-{k}" for k in range(5)]
@@ -253,12 +253,12 @@ def test_one_users_rows_change_no_charge(case: Case, user: str, fast: bool) -> N
 
 
 @every
-@pytest.mark.parametrize("bar", [-math.inf, math.inf], ids=["always", "never"])
-def test_an_empty_slot_is_charged_and_drawn_like_a_full_one(case: Case, bar: float, fast: bool) -> None:
+@pytest.mark.parametrize("publish_threshold", [-math.inf, math.inf], ids=["always", "never"])
+def test_an_empty_slot_is_charged_and_drawn_like_a_full_one(case: Case, publish_threshold: float, fast: bool) -> None:
     """SPEC §1: the same charges and the same draws, by kind, exact budget and number of cells."""
     triggers: list[Trigger | None] = [None, None]
     if case.recipe not in CLOCKED:
-        triggers = [ChangeTrigger(bar=lambda selection, sensitivity: bar) for _ in range(2)]
+        triggers = [ChangeTrigger(lambda selection, sensitivity: publish_threshold) for _ in range(2)]
     full, empty = (World(case, 4, fast, trigger=trigger, noise=Deaf(1)) for trigger in triggers)
     for _ in range(25):
         releases = full.step(full.data()), empty.step(Slot(empty.slot))
@@ -299,8 +299,8 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
     publisher, noise = world.publisher, world.noise
     assert isinstance(noise, Flaky)
 
-    class Broken:
-        def decide(self, *given: object) -> object:
+    class Broken(Trigger):
+        def decide(self, given: DecisionInput) -> Verdict:
             raise BrokenError
 
     given = publisher.mechanism
@@ -311,7 +311,7 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
         twin.step(twin.data())
     noise.armed = failing == "the noise"
     if not noise.armed:
-        publisher.mechanism = replace(given, trigger=Broken())  # type: ignore[arg-type]
+        publisher.mechanism = replace(given, trigger=Broken())
     lost, data = world.slot, world.data()
     with pytest.raises(BrokenError):
         publisher.step(data)

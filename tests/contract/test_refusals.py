@@ -14,6 +14,7 @@ import pytest
 from tests.support import FAST, Forced, OpenJournal, Recorded
 
 from wevent import RECIPES, Dynamic, Fixed, Limits, Privacy, Publisher, Register, Slot
+from wevent.decisions.change import DecisionInput, Trigger, Verdict
 from wevent.errors import (
     AlreadyRegistered,
     EmptyRegister,
@@ -283,12 +284,12 @@ def test_wrong_declarations(recipe: str, fast: bool) -> None:
 def test_an_error_in_the_draw_names_nobody(recipe: str, fast: bool) -> None:
     """Also the traceback of something that breaks after the charge shows no name, no cell and no count."""
 
-    class Broken:
-        def decide(self, *given: object) -> object:
+    class Broken(Trigger):
+        def decide(self, given: DecisionInput) -> Verdict:
             raise RuntimeError("broken")
 
     publisher = opened(recipe, fast)
-    publisher.mechanism = Mechanism("broken", publisher.mechanism.schedule, Broken())  # type: ignore[arg-type]
+    publisher.mechanism = Mechanism("broken", publisher.mechanism.schedule, Broken())
     while publisher.ledger.offer(publisher.mechanism.schedule).nullified:
         publisher.step(Slot(publisher.ledger.slot, {ANN: HERE}))
     with pytest.raises(RuntimeError) as raised:

@@ -6,20 +6,15 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from tests.histories.events import GROUP, Ending, History, Req
 from tests.oracle import FixedReq
 
 from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.histogram import Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed
-from wevent.decisions.change import Trigger, Verdict
-from wevent.decisions.change_detection import WatchTrigger
-from wevent.decisions.selection import Selection
-from wevent.noise import Noise, StudyNoise
+from wevent.decisions.change import DecisionInput, Trigger, Verdict
+from wevent.decisions.change_detection import ChangeDetectionTrigger
+from wevent.noise import StudyNoise
 from wevent.recipes import RECIPES
 from wevent.releases.journal import MemoryJournal
 from wevent.releases.publisher import Mechanism, Publisher
@@ -81,50 +76,32 @@ class ScriptedNoise(StudyNoise):
         super().rekey()
 
 
-class _Scripted:
+class _Scripted(Trigger):
     """Publishes or skips as the script says, and asks the recipe's own trigger where it leaves the choice."""
 
     def __init__(self, script: Script, own: Trigger) -> None:
         self._script, self._own = script, own
 
-    def decide(
-        self,
-        tally: Tally,
-        offer: Offer,
-        selection: Selection,
-        reference: Counts,
-        sizes: npt.NDArray[np.int64],
-        sensitivity: int,
-        noise: Noise,
-    ) -> Verdict:
+    def decide(self, given: DecisionInput) -> Verdict:
         """The verdict of the script."""
         if self._script.ending is Ending.NATURAL:
-            return self._own.decide(tally, offer, selection, reference, sizes, sensitivity, noise)
-        return Verdict(self._script.ending is Ending.PUBLISH and selection.threshold > 0)
+            return self._own.decide(given)
+        return Verdict(self._script.ending is Ending.PUBLISH and given.selection.threshold > 0)
 
 
-class _ScriptedWatch(WatchTrigger):
+class _ScriptedWatch(ChangeDetectionTrigger):
     """The same for a trigger that learns, and whose state is kept."""
 
-    def __init__(self, script: Script, own: WatchTrigger) -> None:
+    def __init__(self, script: Script, own: ChangeDetectionTrigger) -> None:
         super().__init__(own.pace)
         self._script = script
 
-    def decide(
-        self,
-        tally: Tally,
-        offer: Offer,
-        selection: Selection,
-        reference: Counts,
-        sizes: npt.NDArray[np.int64],
-        sensitivity: int,
-        noise: Noise,
-    ) -> Verdict:
+    def decide(self, given: DecisionInput) -> Verdict:
         """Learn as always; then the verdict of the script."""
-        own = super().decide(tally, offer, selection, reference, sizes, sensitivity, noise)
+        own = super().decide(given)
         if self._script.ending is Ending.NATURAL:
             return own
-        return replace(own, publish=self._script.ending is Ending.PUBLISH and selection.threshold > 0)
+        return replace(own, publish=self._script.ending is Ending.PUBLISH and given.selection.threshold > 0)
 
 
 def build(history: History, script: Script, mechanism: Mechanism | None = None) -> tuple[Publisher, ScriptedJournal]:
@@ -146,7 +123,7 @@ def build(history: History, script: Script, mechanism: Mechanism | None = None) 
         settings |= {"estimator": history.estimator} if history.recipe == "auto" else {}
         publisher = RECIPES[history.recipe](register, CELLS, **settings)
     own = publisher.mechanism.trigger
-    scripted = _ScriptedWatch(script, own) if isinstance(own, WatchTrigger) else _Scripted(script, own)
+    scripted = _ScriptedWatch(script, own) if isinstance(own, ChangeDetectionTrigger) else _Scripted(script, own)
     publisher.mechanism = replace(publisher.mechanism, trigger=scripted)
     return publisher, journal
 

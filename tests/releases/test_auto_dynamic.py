@@ -16,7 +16,7 @@ from wevent.budgets.paced import AdaptivePacing
 from wevent.budgets.schedules import Proposal, Serves
 from wevent.budgets.view import LedgerView
 from wevent.cohorts.requirement import Requirement
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.noise import SeededNoise
 from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
@@ -59,7 +59,7 @@ def test_where_all_are_fixed_nothing_changes(word: str) -> None:
 
     def old(register: Register, cells: int, **given: Any) -> Publisher:
         pace = FixedOnly()
-        mechanism = Mechanism("old", pace, WatchTrigger(pace), ESTIMATORS[word](), StateSpace)
+        mechanism = Mechanism("old", pace, ChangeDetectionTrigger(pace), ESTIMATORS[word](), StateSpace)
         return Publisher(register, cells, mechanism, **given)
 
     both = [

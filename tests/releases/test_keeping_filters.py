@@ -11,7 +11,7 @@ import pytest
 from wevent import Mechanism, Publisher, Register, Slot, auto
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.paced import PacedWithChangeDetection
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.estimators import Unbiased
 from wevent.errors import CorruptState, StoreVersion
 from wevent.noise import SeededNoise
@@ -27,7 +27,7 @@ REGISTER = Register.from_arrays(np.repeat([0.5, 1.0, 2.0], 20), np.tile([3, 5, 9
 def watched(register: Register, cells: int, **settings: Any) -> Publisher:
     pace = PacedWithChangeDetection()
     return Publisher(
-        register, cells, Mechanism("watched", pace, WatchTrigger(pace), Unbiased(), StateSpace), **settings
+        register, cells, Mechanism("watched", pace, ChangeDetectionTrigger(pace), Unbiased(), StateSpace), **settings
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from wevent import RECIPES, Fixed, Mechanism, Publisher, Register, Slot
 from wevent.budgets.ledger import Ledger
 from wevent.budgets.paced import AdaptivePacing
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.estimators import Unbiased
 from wevent.errors import CopyRefused
 from wevent.noise import SeededNoise
@@ -28,7 +28,7 @@ def test_publishers_of_one_mechanism_share_nothing() -> None:
 
     def mechanism() -> Mechanism:
         pace = AdaptivePacing()
-        return Mechanism("shared", pace, WatchTrigger(pace), Unbiased(), StateSpace)
+        return Mechanism("shared", pace, ChangeDetectionTrigger(pace), Unbiased(), StateSpace)
 
     def publisher(given: Mechanism) -> Publisher:
         return Publisher(Register.from_rows(PEOPLE), 3, given, noise=SeededNoise(2))
@@ -37,7 +37,7 @@ def test_publishers_of_one_mechanism_share_nothing() -> None:
     first, second, alone = publisher(shared), publisher(shared), publisher(mechanism())
     axes = [each.mechanism for each in (first, second)] + [shared]
     assert len({id(each.schedule) for each in axes}) == len({id(each.trigger) for each in axes}) == 3
-    assert isinstance(first.mechanism.trigger, WatchTrigger)
+    assert isinstance(first.mechanism.trigger, ChangeDetectionTrigger)
     assert first.mechanism.trigger.pace is first.mechanism.schedule
     for slot in range(1, 31):
         first.step(Slot(slot, dict.fromkeys(range(slot % 20), 0)))

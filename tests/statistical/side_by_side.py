@@ -154,7 +154,7 @@ def _decide(publisher: Publisher, tally: PersonTally, offer: Offer, last: Ints, 
     kept = keep_people(_repeat(tally, len(last)), change, sizes, noise).reshape(last.shape)
     distance = np.abs(kept - last).sum(axis=1)
     noisy = noise.laplace(distance, sensitivity=s, epsilon=as_fraction(change.threshold))
-    return np.asarray(noisy / last.shape[1] > trigger.bar(fresh, s))
+    return np.asarray(noisy / last.shape[1] > trigger.publish_threshold(fresh, s))
 
 
 def _publish(publisher: Publisher, tally: PersonTally, offer: Offer, runs: int, noise: Noise) -> Ints:

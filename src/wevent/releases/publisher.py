@@ -20,7 +20,8 @@ from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
-from wevent.decisions.change_detection import WatchTrigger, least_seen
+from wevent.decisions.change import DecisionInput
+from wevent.decisions.change_detection import smallest_detectable_change
 from wevent.decisions.evidence import Offers
 from wevent.decisions.selection import Selection, choose_threshold
 from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
@@ -125,7 +126,7 @@ class Publisher(Single):
         return {
             "view": self.view.state(),
             "schedule": schedule.state(),
-            "trigger": trigger.state() if isinstance(trigger, WatchTrigger) else None,
+            "trigger": trigger.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -133,8 +134,7 @@ class Publisher(Single):
         schedule, trigger = self.mechanism.schedule, self.mechanism.trigger
         self.view.restore(state["view"])
         schedule.restore(state["schedule"])
-        if isinstance(trigger, WatchTrigger):
-            trigger.restore(state["trigger"])
+        trigger.restore(state["trigger"])
 
     def repeat(self, slot: int) -> Release:
         """The last counts again, for a slot that is lost."""
@@ -161,14 +161,13 @@ class Publisher(Single):
         offer, borders = self._charge()
         self.ledger.charge(offer)
         view, trigger = self.view, self.mechanism.trigger
-        usual = trigger.state() if isinstance(trigger, WatchTrigger) else None
+        before = trigger.state()
         try:
             self._noise.rekey()
             release = self.journal.settle(self._draw(tally, offer, borders))
         except BaseException:
             self.view = view  # what was not kept was not shown, and nothing is learned from it
-            if isinstance(trigger, WatchTrigger) and usual is not None:
-                trigger.restore(usual)
+            trigger.restore(before)
             charged = offer.change_budget + offer.publish_budget
             self.trace = Trace(offer.slot, offer.change_budget, offer.publish_budget, charged, borders, None)
             with suppress(Exception):  # a journal that cannot keep even this finds the bare charge when it starts again
@@ -212,7 +211,7 @@ class Publisher(Single):
         if not self.view.reach > 0:
             return False
         selection = choose_threshold(change_budget, sizes, self.privacy.sensitivity)
-        return self.view.reach > least_seen(selection, self.privacy.sensitivity, len(self.domain))
+        return self.view.reach > smallest_detectable_change(selection, self.privacy.sensitivity, len(self.domain))
 
     @property
     def _most(self) -> int:
@@ -252,7 +251,9 @@ class Publisher(Single):
             return self._repeat(offer.slot, Decision.NULLIFIED, None)
         sizes, s, estimator, view = self.ledger.all_sizes, self.privacy.sensitivity, self.mechanism.estimator, self.view
         selection = estimator.choose(offer.publish_budget, sizes, s, view.public)
-        verdict = self.mechanism.trigger.decide(tally, offer, selection, view.reference, sizes, s, self._noise)
+        verdict = self.mechanism.trigger.decide(
+            DecisionInput(tally, offer, selection, view.reference, sizes, s, self._noise)
+        )
         spent = offer.change_budget + offer.publish_budget if verdict.publish else offer.change_budget
         self.trace = Trace(offer.slot, offer.change_budget, offer.publish_budget, spent, borders, verdict.change)
         if not verdict.publish:

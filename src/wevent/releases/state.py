@@ -15,7 +15,6 @@ import numpy as np
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership_state import membership_from_state, membership_state
-from wevent.decisions.change_detection import WatchTrigger
 from wevent.errors import CorruptState, StoreVersion
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Decision, Release
@@ -97,8 +96,8 @@ def learned(publisher: Publisher, decision: Decision) -> dict[str, bytes]:
     parts, trigger = {}, publisher.mechanism.trigger
     if decision is Decision.PUBLISHED and not publisher.mechanism.plain:
         parts["view"] = pack(publisher.view.state())
-    if isinstance(trigger, WatchTrigger):
-        parts["trigger"] = pack(trigger.state())
+    if state := trigger.state():
+        parts["trigger"] = pack(state)
     return parts
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from wevent import Decision, Fixed, Mechanism, Publisher, Register, Slot, auto
 from wevent.budgets.paced import PacedWithChangeDetection
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.estimators import Unbiased
 from wevent.noise import SeededNoise
 from wevent.releases.filters import StateSpace, Unfiltered
@@ -16,7 +16,7 @@ from wevent.releases.filters import StateSpace, Unfiltered
 def publisher(interval: int, view: object = Unfiltered, seed: int = 1) -> Publisher:
     pace = PacedWithChangeDetection(interval)
     register = Register().with_group("everybody", Fixed(10, 400), 10_000)
-    mechanism = Mechanism("watched", pace, WatchTrigger(pace), Unbiased(), view)  # type: ignore[arg-type]
+    mechanism = Mechanism("watched", pace, ChangeDetectionTrigger(pace), Unbiased(), view)  # type: ignore[arg-type]
     return Publisher(register, 2, mechanism, noise=SeededNoise(seed), fast=False)
 
 
@@ -65,8 +65,8 @@ def test_state() -> None:
     for slot in range(1, 60):
         watched.step(Slot(slot, counts=np.array([[100 + slot, 50]])))
     trigger = watched.mechanism.trigger
-    assert isinstance(trigger, WatchTrigger)
-    twin = WatchTrigger(trigger.pace)
+    assert isinstance(trigger, ChangeDetectionTrigger)
+    twin = ChangeDetectionTrigger(trigger.pace)
     twin.restore(trigger.state())
-    assert twin.state()["seen"] == trigger.state()["seen"]
+    assert twin.state()["measured"] == trigger.state()["measured"]
     assert twin.state()["usual"] == pytest.approx(trigger.state()["usual"])
