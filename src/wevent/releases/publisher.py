@@ -268,10 +268,13 @@ class Publisher(Single):
             expected_error(selection),
             None if shown.evidence is None else Raw(shown.evidence.counts, np.sqrt(shown.evidence.variance)),
             estimator.assumption,
+            self.domain.names,
         )
 
     def _repeat(self, slot: int, decision: Decision, selection: Selection | None) -> Release:
         expected = None if selection is None else expected_error(selection)
         threshold = None if selection is None or expected is None else selection.threshold / 1e9
         shown, assumption = self.filter.repeat(slot), self.estimator.assumption
-        return Release(slot, shown.counts, decision, threshold, shown.standard_error, expected, assumption=assumption)
+        return Release(
+            slot, shown.counts, decision, threshold, shown.standard_error, expected, None, assumption, self.domain.names
+        )
