@@ -86,7 +86,7 @@ def test_a_stream(town: Town) -> None:
             assert kept is not None
             assert same(kept, released)
     with town.session() as session:
-        session.journal.charge(session._publisher.ledger.offer(session._publisher.mechanism.schedule))
+        session.journal.charge(session._publisher.ledger.offer(session._publisher.schedule))
     with town.session() as session:
         lost = session.journal.find(8)
         assert lost is not None

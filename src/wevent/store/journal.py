@@ -75,7 +75,7 @@ class StoreJournal:
     @property
     def plain(self) -> bool:
         """Whether the last published counts are all that the stream shows."""
-        return self._publisher is None or self._publisher.mechanism.plain
+        return self._publisher is None or self._publisher.unfiltered
 
     def find(self, slot: int) -> Release | None:
         """The kept release; a slot that was charged and never released is lost from now on."""
