@@ -16,7 +16,7 @@ from wevent.budgets.schedules import Absorption, Distribution, Proposal, Schedul
 from wevent.budgets.view import LedgerView
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain
-from wevent.decisions.change import ChangeTrigger, PublishThreshold, deviation, scale
+from wevent.decisions.change import ChangeTrigger, PublishThreshold, error_threshold, scale_threshold
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.estimators import Estimator
 from wevent.events.names import show_name
@@ -45,9 +45,9 @@ __all__ = [
     "StudyNoise",
     "Units",
     "as_fraction",
-    "deviation",
+    "error_threshold",
     "group_rows",
-    "scale",
+    "scale_threshold",
     "show_name",
     "strictest",
     "to_epsilon",

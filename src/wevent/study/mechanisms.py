@@ -17,7 +17,7 @@ import numpy.typing as npt
 import wevent
 from wevent import Decision, Slot
 from wevent.errors import UnknownName
-from wevent.extend import Units, deviation
+from wevent.extend import Units, error_threshold
 from wevent.study.baselines.base import Baseline
 from wevent.study.baselines.fast import Fast
 from wevent.study.baselines.lbu import LBU, PLBU, PLBUSum
@@ -107,8 +107,12 @@ MECHANISMS: dict[str, MechanismEntry] = {
     "dpba": MechanismEntry(wevent.dpba, "dynamic", "rows", "Du25"),
     "bd": MechanismEntry(wevent.bd, "common", "rows", "Kellaris14"),
     "ba": MechanismEntry(wevent.ba, "common", "rows", "Kellaris14"),
-    "bd_deviation": MechanismEntry(partial(wevent.bd, bar=deviation), "common", "rows", "Kellaris14"),
-    "ba_deviation": MechanismEntry(partial(wevent.ba, bar=deviation), "common", "rows", "Kellaris14"),
+    "bd_deviation": MechanismEntry(
+        partial(wevent.bd, publish_threshold=error_threshold), "common", "rows", "Kellaris14"
+    ),
+    "ba_deviation": MechanismEntry(
+        partial(wevent.ba, publish_threshold=error_threshold), "common", "rows", "Kellaris14"
+    ),
     "uniform": MechanismEntry(wevent.uniform, "common", "rows", "Kellaris14"),
     "sample": MechanismEntry(wevent.sample, "common", "rows", "Kellaris14"),
     "auto": MechanismEntry(wevent.auto, "personal", "rows", "West97"),
