@@ -65,22 +65,22 @@ class Recipe(Protocol):
 
 def pbd(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
     """Personalised budget distribution: half of what is left, for streams that change often."""
-    return Publisher(register, cells, Mechanism("pbd", Distribution(), ChangeTrigger()), **options)
+    return Publisher(register, cells, Mechanism("pbd", Distribution, ChangeTrigger), **options)
 
 
 def pba(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
     """Personalised budget absorption: save up, publish well, rest; for streams that change seldom."""
-    return Publisher(register, cells, Mechanism("pba", Absorption(), ChangeTrigger()), **options)
+    return Publisher(register, cells, Mechanism("pba", Absorption, ChangeTrigger), **options)
 
 
 def dpbd(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
     """Dynamic PBD: requirements may change in every slot."""
-    return Publisher(register, cells, Mechanism("dpbd", DynamicDistribution(), ChangeTrigger()), **options)
+    return Publisher(register, cells, Mechanism("dpbd", DynamicDistribution, ChangeTrigger), **options)
 
 
 def dpba(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
     """Dynamic PBA: requirements may change in every slot."""
-    return Publisher(register, cells, Mechanism("dpba", DynamicAbsorption(), ChangeTrigger()), **options)
+    return Publisher(register, cells, Mechanism("dpba", DynamicAbsorption, ChangeTrigger), **options)
 
 
 def bd(
@@ -90,7 +90,7 @@ def bd(
     **options: Unpack[PublisherOptions],
 ) -> Publisher:
     """Budget distribution with one requirement for all."""
-    mechanism = Mechanism("bd", Distribution(), ChangeTrigger(publish_threshold))
+    mechanism = Mechanism("bd", Distribution, lambda: ChangeTrigger(publish_threshold))
     return CommonPublisher(register, cells, mechanism, **options)
 
 
@@ -101,18 +101,18 @@ def ba(
     **options: Unpack[PublisherOptions],
 ) -> Publisher:
     """Budget absorption with one requirement for all."""
-    mechanism = Mechanism("ba", Absorption(), ChangeTrigger(publish_threshold))
+    mechanism = Mechanism("ba", Absorption, lambda: ChangeTrigger(publish_threshold))
     return CommonPublisher(register, cells, mechanism, **options)
 
 
 def uniform(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
     """The budget E/w in every slot, one requirement for all."""
-    return CommonPublisher(register, cells, Mechanism("uniform", Uniform(), ClockTrigger()), **options)
+    return CommonPublisher(register, cells, Mechanism("uniform", Uniform, ClockTrigger), **options)
 
 
 def sample(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
     """The whole budget once in a window, one requirement for all."""
-    return CommonPublisher(register, cells, Mechanism("sample", Sample(), ClockTrigger()), **options)
+    return CommonPublisher(register, cells, Mechanism("sample", Sample, ClockTrigger), **options)
 
 
 ESTIMATORS: dict[EstimatorName, Callable[[], Estimator]] = {
@@ -145,8 +145,7 @@ def auto(
     if estimator not in ESTIMATORS:
         raise InvalidSetting(f"estimator must be one of {', '.join(get_args(EstimatorName))}; got {estimator!r}")
     name = "auto" if estimator == "unbiased" else f"auto {estimator}"
-    pace = AdaptivePacing()
-    mechanism = Mechanism(name, pace, ChangeDetectionTrigger(pace), ESTIMATORS[estimator](), StateSpace)
+    mechanism = Mechanism(name, AdaptivePacing, ChangeDetectionTrigger, ESTIMATORS[estimator], StateSpace)
     return Publisher(register, cells, mechanism, **options)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -14,9 +16,9 @@ from wevent.releases.filters import StateSpace, Unfiltered
 
 
 def publisher(interval: int, view: object = Unfiltered, seed: int = 1) -> Publisher:
-    pace = PacedWithChangeDetection(interval)
     register = Register().with_group("everybody", Fixed(10, 400), 10_000)
-    mechanism = Mechanism("watched", pace, ChangeDetectionTrigger(pace), Unbiased(), view)  # type: ignore[arg-type]
+    schedule = partial(PacedWithChangeDetection, interval)
+    mechanism = Mechanism("watched", schedule, ChangeDetectionTrigger, Unbiased, view)  # type: ignore[arg-type]
     return Publisher(register, 2, mechanism, noise=SeededNoise(seed), fast=False)
 
 
@@ -55,7 +57,7 @@ def test_looking_is_foretold_where_jumps_can_be_seen(jump: int, seen: bool) -> N
     for slot in range(1, 201):
         up = np.where(np.arange(100) % 2, jump, -jump) * (slot // 150 % 2)
         publisher.step(Slot(slot, counts=1_000 + up[None, :]))
-    assert (publisher.view.reach > 0) == (jump > 0)
+    assert (publisher.filter.reach > 0) == (jump > 0)
     assert (publisher._forecast_errors(np.ones(1, np.int64), part, change_budget) is not None) == seen
 
 
@@ -64,9 +66,9 @@ def test_state() -> None:
     watched = publisher(9)
     for slot in range(1, 60):
         watched.step(Slot(slot, counts=np.array([[100 + slot, 50]])))
-    trigger = watched.mechanism.trigger
+    trigger = watched.trigger
     assert isinstance(trigger, ChangeDetectionTrigger)
-    twin = ChangeDetectionTrigger(trigger.pace)
+    twin = ChangeDetectionTrigger()
     twin.restore(trigger.state())
     assert twin.state()["measured"] == trigger.state()["measured"]
     assert twin.state()["usual"] == pytest.approx(trigger.state()["usual"])

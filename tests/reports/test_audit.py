@@ -15,12 +15,12 @@ from wevent import Dynamic, Fixed
 from wevent.mechanisms import EstimatorName
 from wevent.reports.audit import audit
 from wevent.reports.findings import Audit
-from wevent.reports.history import Asked, History, SlotRecord, read_history
+from wevent.reports.history import Asked, SlotRecord, StreamHistory, read_history
 from wevent.reports.neighbours import try_mechanism
 from wevent.reports.officer import Judged, officer_page
 from wevent.settings import Privacy
 from wevent.store.arrays import decode_integers, encode_array
-from wevent.store.rows import update
+from wevent.store.checksums import update
 from wevent.store.schema import releases, row_assignments, shown, slots, waiting
 
 ONE = 10**9
@@ -35,7 +35,9 @@ def record(slot: int, spent: int, decision: str = "published", **more: Any) -> S
     return SlotRecord(slot, decision=decision, change_budget=change_budget, publish_budget=publish_budget, **facts)
 
 
-def past(spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | None = None, carry: int = 1) -> History:
+def past(
+    spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | None = None, carry: int = 1
+) -> StreamHistory:
     """A history of one person in row 0."""
     records = [
         record(slot, spent, "published" if spent else "skipped", source=0) for slot, spent in enumerate(spends, 1)
@@ -45,7 +47,7 @@ def past(spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | No
     for one in records:
         shown = one.slot if one.decision == "published" else shown
         fitting.append(record(one.slot, spends[one.slot - 1], one.decision or "", source=shown))
-    return History("town", {"people.carry": carry}, fitting, {0: asked}, {0: seat or [(1, 0)]})
+    return StreamHistory("town", {"people.carry": carry}, fitting, {0: asked}, {0: seat or [(1, 0)]})
 
 
 def fixed(from_slot: int, epsilon: int, window: int) -> Asked:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wevent.cohorts.requirement_change import RequirementChange
     from wevent.config.model import Config
     from wevent.store.database import Database
-    from wevent.store.planning import ChangeCounts, HowStored
+    from wevent.store.planning import ChangeCounts, ChangePolicy
 
 COLUMNS = ("user", "from_slot", "epsilon", "window", "backward_epsilon", "backward_window", "status", "source")
 
@@ -68,13 +68,13 @@ def import_file(
     """Store the requirement changes of a file; people who left stay away, and who set their own keep it."""
     from wevent.config.requirement_files import read_requirement_file
     from wevent.errors import Unreadable
-    from wevent.store.planning import HowStored
+    from wevent.store.planning import ChangePolicy
     from wevent.store.requirements import IMPORT
 
     changes = list(read_requirement_file(path, config))
     if sync and not changes:
         raise Unreadable(f"{path}: an empty file would let everybody leave; nothing was stored", file=str(path))
-    how = HowStored(IMPORT, returning=returning, overwrite=overwrite)
+    how = ChangePolicy(IMPORT, returning=returning, overwrite=overwrite)
     return _store(config, database, changes, how, sync=sync, preview=preview)
 
 
@@ -104,7 +104,7 @@ def _set(given: argparse.Namespace) -> int:
     from wevent.config.people import LEAVE
     from wevent.config.requirement_files import parse_requirement
     from wevent.errors import InvalidRequirement, UnknownUser
-    from wevent.store.planning import HowStored
+    from wevent.store.planning import ChangePolicy
     from wevent.store.streams import find_stream
 
     config = read(given)
@@ -115,7 +115,7 @@ def _set(given: argparse.Namespace) -> int:
     with open_store(config, create=required is not None) as database:
         if required is None:
             find_stream(database, config.stream.name)  # nobody leaves a stream that is not there
-        stored = _store(config, database, [RequirementChange(given.user, required)], HowStored())
+        stored = _store(config, database, [RequirementChange(given.user, required)], ChangePolicy())
     if stored.unknown:
         raise UnknownUser("nobody of this name is listed in this stream, so nobody left; names count letter for letter")
     what = "changed" if stored.changed else "returned" if stored.returned else "left"
@@ -152,7 +152,7 @@ def _agreed() -> bool:
 def _list(given: argparse.Namespace) -> int:
     from wevent.events.names import show_name
     from wevent.store.effect import current_slot
-    from wevent.store.requirements import per_person, read_changes, read_people, standing
+    from wevent.store.requirements import change_statuses, group_by_person, read_changes, read_people
     from wevent.store.streams import find_stream
 
     config = read(given)
@@ -164,8 +164,8 @@ def _list(given: argparse.Namespace) -> int:
             changes = list(read_changes(connection, stream.id))
             slot = current_slot(connection, config, stream.id, now())
     rows = []
-    for own in per_person(changes):
-        words = standing(own, slot)
+    for own in group_by_person(changes):
+        words = change_statuses(own, slot)
         here = any(
             word == "in force" and change.requirement is not None for change, word in zip(own, words, strict=True)
         )
@@ -185,12 +185,12 @@ def _show(given: argparse.Namespace) -> int:
     from wevent.errors import UnknownUser
     from wevent.events.names import show_name, to_name
     from wevent.events.timeline import show_instant
-    from wevent.reports.subject import read_subject
+    from wevent.reports.person_report import read_person_report
     from wevent.units import show
 
     config = read(given)
     with open_store(config, read_only=True) as database:
-        subject = read_subject(database, config, to_name(given.user))
+        subject = read_person_report(database, config, to_name(given.user))
     if subject is None:
         raise UnknownUser("nobody of this name was ever listed in this stream; names count letter for letter")
     say = sys.stdout.write
@@ -231,7 +231,7 @@ def _words(requirement: Any) -> tuple[object, ...]:
 
 
 def _store(
-    config: Config, database: Database, changes: Iterable[RequirementChange], how: HowStored, **more: bool
+    config: Config, database: Database, changes: Iterable[RequirementChange], how: ChangePolicy, **more: bool
 ) -> ChangeCounts:
     from wevent.store.changes import store_changes
     from wevent.store.streams import open_stream

@@ -81,7 +81,7 @@ def _known(config: Config, requirements: Path | None) -> tuple[dict[str, int], i
     from wevent.config.requirement_files import read_requirement_file
     from wevent.errors import StoreUnavailable, StreamUnknown
     from wevent.store.effect import slot_of_clock
-    from wevent.store.reconciling import check_founding
+    from wevent.store.reconciling import check_new_stream
     from wevent.store.requirements import first_registered, last_charged, read_people
     from wevent.store.streams import check_settings, find_stream
 
@@ -100,7 +100,7 @@ def _known(config: Config, requirements: Path | None) -> tuple[dict[str, int], i
         except (StoreUnavailable, StreamUnknown) as error:
             say(f"as if nothing was published yet: {error}")
     if next_slot == 0:
-        check_founding(config.stream.name, witness_of(config).read(), None)
+        check_new_stream(config.stream.name, witness_of(config).read(), None)
         next_slot = 1
     if requirements is not None:
         for change in read_requirement_file(requirements, config):

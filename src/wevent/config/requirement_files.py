@@ -118,7 +118,7 @@ def _to_change(row: dict[str, str], config: Config, line: int) -> RequirementCha
 def serves_dynamic(config: Config) -> bool:
     """Whether the configured mechanism serves dynamic requirements."""
     publisher = RECIPES[config.privacy.mechanism](Register(), 1, fast=False)
-    return publisher.mechanism.schedule.dynamic is not None
+    return publisher.schedule.dynamic is not None
 
 
 def _epsilon(config: Config, word: str) -> str:

@@ -18,7 +18,7 @@ LONGEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class NeighbourTrial:
     """What was tested and what came out.
 
     Attributes:
@@ -39,7 +39,7 @@ class Trial:
 
 def try_mechanism(
     mechanism: str, privacy: Privacy, epsilon: int, window: int, runs: int, estimator: EstimatorName | None = None
-) -> Trial:
+) -> NeighbourTrial:
     """Run a mechanism with and without one person's rows in a whole window, `runs` times each.
 
     Args:
@@ -64,4 +64,4 @@ def try_mechanism(
         released = [publisher.step(Slot(slot, places)) for slot in range(1, slots + 1)]
         return observed(released, [[1, 1]] * slots, reach=2)
 
-    return Trial(epsilon / 1e9, slots, lower_bound(run, runs))
+    return NeighbourTrial(epsilon / 1e9, slots, lower_bound(run, runs))

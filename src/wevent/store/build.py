@@ -22,7 +22,7 @@ from wevent.releases.journal import Journal
 from wevent.releases.publisher import Publisher
 from wevent.store.effect import slot_of_clock
 from wevent.store.reconciling import OpeningTerms
-from wevent.store.requirements import StoredChange, per_person
+from wevent.store.requirements import StoredChange, group_by_person
 from wevent.units import MAX_WINDOW, UNBOUNDED
 
 GROUP = "group"
@@ -61,7 +61,7 @@ def admit(config: Config, changes: Iterable[StoredChange]) -> tuple[dict[int, Re
     accepted: set[Requirement] = set()
     asked: dict[int, Requirement] = {}
     refused: list[int] = []
-    for own in per_person(changes):
+    for own in group_by_person(changes):
         for change in reversed([change for change in own if not change.refused]):
             if change.requirement is None:
                 break

@@ -12,8 +12,8 @@ from tests.store.scene import Town, config, random_rows, sorted_events
 
 from wevent import Dynamic, Fixed
 from wevent.errors import CorruptState
-from wevent.store.checking import check_store
-from wevent.store.rows import CHECKSUM, check_table, checksum, insert, update
+from wevent.store.checksums import CHECKSUM, check_table, checksum, insert, update
+from wevent.store.damage import check_store
 from wevent.store.schema import metadata, releases, requirement_changes, row_assignments, slots
 
 

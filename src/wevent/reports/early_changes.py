@@ -13,10 +13,10 @@ import numpy as np
 from wevent.config.durations import to_microseconds
 from wevent.events.timeline import Timeline, to_instant
 from wevent.reports.findings import Violation
-from wevent.reports.history import History
+from wevent.reports.history import StreamHistory
 
 
-def unlawful_changes(history: History) -> Iterator[Violation]:
+def early_changes(history: StreamHistory) -> Iterator[Violation]:
     """Every way in which changes took effect that no change may, once for each, with the first such slot.
 
     Guarantees:
@@ -41,7 +41,7 @@ def unlawful_changes(history: History) -> Iterator[Violation]:
             yield Violation(int(changes.from_slot[found].min()), what, people)
 
 
-def _clock_slot(history: History) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _clock_slot(history: StreamHistory) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """The slot that held the time of storing, 0 where files close slots (axes: change)."""
     settings, changes = history.settings, history.changes
     assert changes is not None  # noqa: S101
@@ -52,7 +52,7 @@ def _clock_slot(history: History) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return (changes.stored - timeline.start(1)) // timeline.width + 1
 
 
-def _overtaken(history: History) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _overtaken(history: StreamHistory) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Changes that hold from an earlier slot on than a change of the same person that was stored before."""
     changes = history.changes
     assert changes is not None  # noqa: S101

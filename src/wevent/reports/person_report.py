@@ -16,7 +16,7 @@ from wevent.config.model import Config
 from wevent.reports.times import SlotTimes
 from wevent.store.arrays import decode_integers
 from wevent.store.database import Database
-from wevent.store.requirements import StoredChange, find_person, last_charged, read_changes, standing
+from wevent.store.requirements import StoredChange, change_statuses, find_person, last_charged, read_changes
 from wevent.store.schema import releases, row_assignments, slots
 from wevent.store.streams import find_stream
 from wevent.units import show
@@ -70,14 +70,14 @@ class WindowAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class PersonReport:
     """Everything that is kept of one person's requirements; each change with what became of it.
 
     Attributes:
         charged: the newest charged slot, 0 if there is none.
         listed: the slot from which on they were first listed.
         total: all that was spent on them since then.
-        changes: with one of the words of `standing`, as seen in the newest charged slot.
+        changes: with one of the words of `change_statuses`, as seen in the newest charged slot.
         windows: of what is in force and of older requirements whose windows are not over.
         times: when slots are.
     """
@@ -105,7 +105,7 @@ class _Side:
         return max(last - self.window + 1, self.from_slot if self.forward else 1)
 
 
-def read_subject(database: Database, config: Config, name: str) -> Subject | None:
+def read_person_report(database: Database, config: Config, name: str) -> PersonReport | None:
     """What is kept of one person, None for somebody who was never listed."""
     stream, settings = find_stream(database, config.stream.name)
     with database.read() as connection:
@@ -115,12 +115,12 @@ def read_subject(database: Database, config: Config, name: str) -> Subject | Non
         changes = list(read_changes(connection, stream.id, person=person))
         listed = min((change.from_slot for change in changes), default=1)
         charged = last_charged(connection, stream.id)
-        words = standing(changes, charged)
+        words = change_statuses(changes, charged)
         effective = [change for change, word in zip(changes, words, strict=True) if word in ("in force", "over")]
         sides = _alive(effective, charged, _end(changes, words, charged), config.people.carry)
         first = min((side.begin(charged + 1) for side in sides), default=listed)
         spends, given_up, held = _spends(connection, stream.id, person, min(first, listed), listed)
-    return Subject(
+    return PersonReport(
         charged,
         listed,
         sum(units for number, units in spends.items() if number >= listed),

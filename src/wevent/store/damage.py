@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.errors import CorruptState
+from wevent.store.checksums import check_table, damaged
 from wevent.store.database import SCHEMA, Database, seal_of_schema
-from wevent.store.rows import check_table, damaged
 from wevent.store.schema import (
     about,
     carried,
