@@ -20,8 +20,8 @@ from wevent.decisions.change import ChangeTrigger, PublishThreshold, error_thres
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.estimators import Estimator
 from wevent.events.names import show_name
+from wevent.mechanisms import strictest
 from wevent.noise import PROBABILITY_BITS, Noise, StudyNoise
-from wevent.recipes import strictest
 from wevent.releases.publisher import Publisher
 from wevent.units import NANO, Units, as_fraction, to_epsilon, to_units
 
