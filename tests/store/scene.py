@@ -10,6 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from wevent.cohorts.requirement import Fixed, Requirement
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.config.read import to_config
 from wevent.events.formats import RawEvent
@@ -19,7 +20,6 @@ from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventVali
 from wevent.releases.release import Release
 from wevent.store.changes import store_changes
 from wevent.store.database import Database, open_database
-from wevent.store.planning import RequirementChange
 from wevent.store.requirements import last_charged
 from wevent.store.session import Session
 from wevent.store.streams import open_stream

@@ -20,10 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.errors import InvalidSetting
-from wevent.events.sql import literal_path
-from wevent.study.datasets.reading import LINES, collect, database, need
+from wevent.study.datasets.reading import LINES, collect, database, literal_path, need
 from wevent.study.datasets.records import recorded
-from wevent.study.datasets.stream import Options, Stream
+from wevent.study.datasets.stream import DataOptions, DataStream
 
 NAME = "foursquare"
 SLOT_SECONDS = 6_000
@@ -71,7 +70,7 @@ SELECT (SELECT coalesce(sum(lines), 0) FROM venues WHERE venue IS NULL), count(*
 """
 
 
-def open_foursquare(options: Options) -> Stream:
+def open_foursquare(options: DataOptions) -> DataStream:
     """Read the two files in the folder `foursquare` of the data folder.
 
     Guarantees:
