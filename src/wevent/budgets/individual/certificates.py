@@ -139,7 +139,9 @@ class Certificates:
         rows = np.flatnonzero(expired)
         if rows.size:
             scratch = np.empty((2, self._past.table.longest + 1), np.int64)
-            certifying.rescan_left(self.levels, self._past.arrays(), self.arrays, rows, self._past.declared.reshape(-1), scratch)
+            certifying.rescan_left(
+                self.levels, self._past.arrays(), self.arrays, rows, self._past.declared.reshape(-1), scratch
+            )
 
     # --- bytes -----------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Defines the structs of arrays that the kernels take, and how kernels are compiled.
 
-`wevent.budgets.individual` tells what every array means. A struct is a named tuple; kernels write to its arrays in place.
+`wevent.budgets.individual` lists every array. A struct is a named tuple; kernels write to its arrays in place.
 """
 
 from __future__ import annotations

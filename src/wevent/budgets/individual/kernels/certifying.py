@@ -127,8 +127,9 @@ def take_declarations(
 def rescan_left(
     levels: LevelArrays, past: PastArrays, certificates: CertificateArrays, rows: Int64s, flat: Codes, scratch: Int64s
 ) -> None:
-    """Scan `rows` for the least left now and in the slots to come; `scratch` has axes (2; 0 … longest window).
+    """Scan `rows` for the least left now and in the slots to come.
 
+    `flat` is the ring `declared` as one line, which is read faster; `scratch` has axes (2; 0 … longest window).
     `best` gathers the least by last slot; going from the last slot of all down, every new least is one of the list.
     """
     half, windows, span, t = levels.half, levels.forward_window, past.span, past.slot
