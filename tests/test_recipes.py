@@ -23,15 +23,15 @@ from wevent.budgets.schedules import (
     Uniform,
 )
 from wevent.cohorts import requirement
-from wevent.decisions.change import ChangeTrigger, deviation, scale
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change import ChangeTrigger, error_threshold, scale_threshold
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.errors import WrongKind
 from wevent.recipes import CommonPublisher, strictest
 
 fast = pytest.mark.parametrize("fast", FAST)
-AXES = {
-    "auto": (AdaptivePacing, WatchTrigger),
+AXES: dict[str, tuple[type, type]] = {
+    "auto": (AdaptivePacing, ChangeDetectionTrigger),
     "pbd": (Distribution, ChangeTrigger),
     "pba": (Absorption, ChangeTrigger),
     "dpbd": (DynamicDistribution, ChangeTrigger),
@@ -52,8 +52,8 @@ def test_axes(name: str, fast: bool) -> None:
     publisher: Publisher = RECIPES[name](Register.from_rows(PEOPLE), 3, noise=Recorded(1), fast=fast)
     schedule, trigger = AXES[name]
     assert publisher.mechanism.name == name
-    assert type(publisher.mechanism.schedule) is schedule
-    assert type(publisher.mechanism.trigger) is trigger
+    assert type(publisher.schedule) is schedule
+    assert type(publisher.trigger) is trigger
     assert isinstance(publisher, CommonPublisher) == (name in COMMON)
     assert repr(publisher) == f"Publisher({name}, cells=3, next slot=1)"
     publisher.step(Slot(1, {"user-0": 1}))
@@ -69,12 +69,12 @@ def test_every_recipe_is_exported() -> None:
 def test_bars() -> None:
     """[Du25] compares with the expected error, [Kellaris14] with the scale; the latter can be told otherwise."""
     register = Register.from_rows(PEOPLE)
-    assert isinstance(trigger := wevent.pbd(register, 2, fast=False).mechanism.trigger, ChangeTrigger)
-    assert trigger.bar is deviation
-    assert isinstance(trigger := wevent.ba(register, 2, fast=False).mechanism.trigger, ChangeTrigger)
-    assert trigger.bar is scale
-    assert isinstance(trigger := wevent.bd(register, 2, deviation, fast=False).mechanism.trigger, ChangeTrigger)
-    assert trigger.bar is deviation
+    assert isinstance(trigger := wevent.pbd(register, 2, fast=False).trigger, ChangeTrigger)
+    assert trigger.publish_threshold is error_threshold
+    assert isinstance(trigger := wevent.ba(register, 2, fast=False).trigger, ChangeTrigger)
+    assert trigger.publish_threshold is scale_threshold
+    assert isinstance(trigger := wevent.bd(register, 2, error_threshold, fast=False).trigger, ChangeTrigger)
+    assert trigger.publish_threshold is error_threshold
 
 
 @given(st.lists(st.tuples(st.integers(200, 10**9), st.integers(1, 50)), min_size=1, max_size=8))
@@ -117,7 +117,7 @@ def test_the_personalised_offer_is_never_below_the_common_one(name: str, fast: b
     common = RECIPES[{"d": "bd", "a": "ba"}.get(name[-1], name)](
         Register.from_rows(PEOPLE), 3, noise=Recorded(1), fast=fast
     )
-    offers = [each.ledger.offer(each.mechanism.schedule) for each in (publisher, common)]
+    offers = [each.ledger.offer(each.schedule) for each in (publisher, common)]
     assert np.all(offers[0].publish_budget[publisher.members.rows()] >= offers[1].publish_budget[common.members.rows()])
 
 

@@ -22,8 +22,8 @@ from wevent.budgets.schedules import (
 )
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
-from wevent.decisions.change import ChangeTrigger, PublishThreshold, scale
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change import ChangeTrigger, PublishThreshold, scale_threshold
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased
@@ -38,42 +38,48 @@ Cells = int | Sequence[Hashable]
 
 def pbd(register: Register, cells: Cells, **settings: Any) -> Publisher:
     """Personalised budget distribution: half of what is left, for streams that change often."""
-    return Publisher(register, cells, Mechanism("pbd", Distribution(), ChangeTrigger()), **settings)
+    return Publisher(register, cells, Mechanism("pbd", Distribution, ChangeTrigger), **settings)
 
 
 def pba(register: Register, cells: Cells, **settings: Any) -> Publisher:
     """Personalised budget absorption: save up, publish well, rest; for streams that change seldom."""
-    return Publisher(register, cells, Mechanism("pba", Absorption(), ChangeTrigger()), **settings)
+    return Publisher(register, cells, Mechanism("pba", Absorption, ChangeTrigger), **settings)
 
 
 def dpbd(register: Register, cells: Cells, **settings: Any) -> Publisher:
     """Dynamic PBD: requirements may change in every slot."""
-    return Publisher(register, cells, Mechanism("dpbd", DynamicDistribution(), ChangeTrigger()), **settings)
+    return Publisher(register, cells, Mechanism("dpbd", DynamicDistribution, ChangeTrigger), **settings)
 
 
 def dpba(register: Register, cells: Cells, **settings: Any) -> Publisher:
     """Dynamic PBA: requirements may change in every slot."""
-    return Publisher(register, cells, Mechanism("dpba", DynamicAbsorption(), ChangeTrigger()), **settings)
+    return Publisher(register, cells, Mechanism("dpba", DynamicAbsorption, ChangeTrigger), **settings)
 
 
-def bd(register: Register, cells: Cells, bar: PublishThreshold = scale, **settings: Any) -> Publisher:
+def bd(
+    register: Register, cells: Cells, publish_threshold: PublishThreshold = scale_threshold, **settings: Any
+) -> Publisher:
     """Budget distribution with one requirement for all."""
-    return CommonPublisher(register, cells, Mechanism("bd", Distribution(), ChangeTrigger(bar)), **settings)
+    mechanism = Mechanism("bd", Distribution, lambda: ChangeTrigger(publish_threshold))
+    return CommonPublisher(register, cells, mechanism, **settings)
 
 
-def ba(register: Register, cells: Cells, bar: PublishThreshold = scale, **settings: Any) -> Publisher:
+def ba(
+    register: Register, cells: Cells, publish_threshold: PublishThreshold = scale_threshold, **settings: Any
+) -> Publisher:
     """Budget absorption with one requirement for all."""
-    return CommonPublisher(register, cells, Mechanism("ba", Absorption(), ChangeTrigger(bar)), **settings)
+    mechanism = Mechanism("ba", Absorption, lambda: ChangeTrigger(publish_threshold))
+    return CommonPublisher(register, cells, mechanism, **settings)
 
 
 def uniform(register: Register, cells: Cells, **settings: Any) -> Publisher:
     """The budget E/w in every slot, one requirement for all."""
-    return CommonPublisher(register, cells, Mechanism("uniform", Uniform(), ClockTrigger()), **settings)
+    return CommonPublisher(register, cells, Mechanism("uniform", Uniform, ClockTrigger), **settings)
 
 
 def sample(register: Register, cells: Cells, **settings: Any) -> Publisher:
     """The whole budget once in a window, one requirement for all."""
-    return CommonPublisher(register, cells, Mechanism("sample", Sample(), ClockTrigger()), **settings)
+    return CommonPublisher(register, cells, Mechanism("sample", Sample, ClockTrigger), **settings)
 
 
 ESTIMATORS: dict[str, Callable[[], Estimator]] = {
@@ -98,8 +104,7 @@ def auto(register: Register, cells: Cells, estimator: str = "unbiased", **settin
     if estimator not in ESTIMATORS:
         raise InvalidSetting(f"estimator must be one of {', '.join(ESTIMATORS)}; got {estimator!r}")
     name = "auto" if estimator == "unbiased" else f"auto {estimator}"
-    pace = AdaptivePacing()
-    mechanism = Mechanism(name, pace, WatchTrigger(pace), ESTIMATORS[estimator](), StateSpace)
+    mechanism = Mechanism(name, AdaptivePacing, ChangeDetectionTrigger, ESTIMATORS[estimator], StateSpace)
     return Publisher(register, cells, mechanism, **settings)
 
 

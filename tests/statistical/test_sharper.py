@@ -111,7 +111,7 @@ LENIENT = [(0.4, 60)] * 5 + [(1.0, 40)] * 5
 
 def a_tenth(register: Register, cells: int, **settings: Any) -> Publisher:
     """`auto` pooled, with a contrast that always gets a tenth."""
-    mechanism = Mechanism("a tenth", Paced(), ClockTrigger(), PooledWithContrast((1,)), StateSpace)
+    mechanism = Mechanism("a tenth", Paced, ClockTrigger, lambda: PooledWithContrast((1,)), StateSpace)
     return Publisher(register, cells, mechanism, **settings)
 
 

@@ -13,7 +13,7 @@ from wevent.study.reporting.report import _ORDER
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 FILES = sorted(FOLDER.glob("*.toml"))
-BUDGETS, WINDOWS = (0.2, 0.4, 0.6, 0.8, 1.0), (40, 80, 120, 160, 200)
+EPSILONS, WINDOWS = (0.2, 0.4, 0.6, 0.8, 1.0), (40, 80, 120, 160, 200)
 
 
 def named(name: str) -> Experiment:
@@ -51,7 +51,7 @@ def test_shared_runs_are_shared(path: Path) -> None:
 def test_sweeps_are_those_of_the_paper(prefix: str) -> None:
     """E from 0.2 to 1.0 at w = 120, w from 40 to 200 at E = 0.6."""
     by_budget, by_window = named(f"{prefix}_by_epsilon"), named(f"{prefix}_by_window")
-    assert by_budget.vary == (("epsilon", BUDGETS),) and {point.window for point in by_budget.points()} == {120}
+    assert by_budget.vary == (("epsilon", EPSILONS),) and {point.window for point in by_budget.points()} == {120}
     assert by_window.vary == (("window", WINDOWS),) and {point.epsilon for point in by_window.points()} == {0.6}
     for experiment in (by_budget, by_window):
         assert {"bd", "ba", "pbd", "pba", "dpbd", "dpba"} <= set(experiment.mechanisms)

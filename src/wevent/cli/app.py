@@ -110,5 +110,5 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         where = getattr(error, "ctx", None)
         path = NAME if where is None else where.command_path
         words = words[0].lower() + words[1:].replace("Value error, ", "")  # pydantic's prefix
-        end = "" if words.endswith((".", "?")) else "."
-        raise InvalidSetting(f"{words}{end} See `{path} --help`") from None
+        stop = "" if words.endswith((".", "?")) else "."
+        raise InvalidSetting(f"{words}{stop} See `{path} --help`") from None

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from wevent.cli.access import now, witness_of
 
 if TYPE_CHECKING:
+    from wevent.cohorts.requirement_change import RequirementChange
     from wevent.config.model import Config
     from wevent.store.database import Database
-    from wevent.store.planning import HowStored, RequirementChange, Stored
+    from wevent.store.planning import ChangeCounts, ChangePolicy
 
 
 def import_file(
@@ -23,21 +24,21 @@ def import_file(
     overwrite: bool = False,
     sync: bool = False,
     preview: bool = False,
-) -> Stored:
+) -> ChangeCounts:
     """Store the requirement changes of a file; people who left stay away, and who set their own keep it."""
-    from wevent.config.asking import read_requirements
+    from wevent.config.requirement_files import read_requirement_file
     from wevent.errors import Unreadable
-    from wevent.store.planning import HowStored, RequirementChange
+    from wevent.store.planning import ChangePolicy
     from wevent.store.requirements import IMPORT
 
-    lines = [RequirementChange(line.user, line.requirement, line.line) for line in read_requirements(path, config)]
-    if sync and not lines:
+    changes = list(read_requirement_file(path, config))
+    if sync and not changes:
         raise Unreadable(f"{path}: an empty file would let everybody leave; nothing was stored", file=str(path))
-    how = HowStored(IMPORT, returning=returning, overwrite=overwrite)
-    return store_requirements(config, database, lines, how, sync=sync, preview=preview)
+    policy = ChangePolicy(IMPORT, returning=returning, overwrite=overwrite)
+    return store_requirements(config, database, changes, policy, sync=sync, preview=preview)
 
 
-def describe(stored: Stored) -> str:
+def describe(stored: ChangeCounts) -> str:
     """What became of changes, in words."""
     parts = [
         f"{number:,} {word}"
@@ -46,7 +47,7 @@ def describe(stored: Stored) -> str:
     ]
     words = ", ".join(parts)
     if stored.total:
-        words += f"; changes hold from slot {stored.since} on"
+        words += f"; changes hold from slot {stored.from_slot} on"
     if stored.away:
         words += f"; {stored.away:,} left before and stay away, --return brings them back"
     if stored.own:
@@ -59,11 +60,11 @@ def describe(stored: Stored) -> str:
 
 
 def store_requirements(
-    config: Config, database: Database, changes: Iterable[RequirementChange], how: HowStored, **more: bool
-) -> Stored:
+    config: Config, database: Database, changes: Iterable[RequirementChange], policy: ChangePolicy, **more: bool
+) -> ChangeCounts:
     """Store requirement changes in the stream of a configuration, which begins if there is none."""
     from wevent.store.changes import store_changes
     from wevent.store.streams import open_stream
 
     stream = open_stream(database, config.stream.name, config.fixed(), now, witness_of(config))
-    return store_changes(database, config, stream, changes, now, how, **more)
+    return store_changes(database, config, stream, changes, now, policy, **more)

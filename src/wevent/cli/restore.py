@@ -22,6 +22,7 @@ def restored_slot(config: Config, statement: int | Literal["now"] | None) -> int
     """The last slot that may have been shown, as the operator states it; None without a statement."""
     from wevent.errors import InvalidSetting
     from wevent.store.build import terms_of
+    from wevent.store.effect import slot_of_clock
 
     if statement == "now":
         if config.slots.closing != "arrival":
@@ -29,7 +30,7 @@ def restored_slot(config: Config, statement: int | Literal["now"] | None) -> int
                 f"--restored needs a number here, not `now`: slots of this stream are closed by {config.slots.closing}"
                 ", so the clock does not say which one may have been shown last. Nothing was changed"
             )
-        return max(0, config.slots.timeline.number(now()))
+        return slot_of_clock(config, now())
     return terms_of(config, now(), statement).shown
 
 

@@ -19,7 +19,7 @@ LONGEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class NeighbourTrial:
     """What was tested and what came out.
 
     Attributes:
@@ -38,7 +38,9 @@ class Trial:
         return self.loss.refutes(self.promise)
 
 
-def try_mechanism(mechanism: str, privacy: Privacy, epsilon: int, window: int, runs: int, **choices: Any) -> Trial:
+def try_mechanism(
+    mechanism: str, privacy: Privacy, epsilon: int, window: int, runs: int, **choices: Any
+) -> NeighbourTrial:
     """Run a mechanism with and without one person's rows in a whole window, `runs` times each.
 
     Args:
@@ -63,4 +65,4 @@ def try_mechanism(mechanism: str, privacy: Privacy, epsilon: int, window: int, r
         released = [publisher.step(Slot(slot, places)) for slot in range(1, slots + 1)]
         return observed(released, [[1, 1]] * slots, reach=2)
 
-    return Trial(epsilon / 1e9, slots, lower_bound(run, runs))
+    return NeighbourTrial(epsilon / 1e9, slots, lower_bound(run, runs))

@@ -11,7 +11,7 @@ from tests.study.reporting.made_up import row, whole_study
 from wevent.errors import InvalidSetting
 from wevent.study import results
 from wevent.study.experiment import Point
-from wevent.study.reporting.findings import read_runs
+from wevent.study.reporting.comparisons import read_runs
 from wevent.study.reporting.reproduction import reproduction, write_reproduction
 
 ROOT = Path(__file__).parents[3]

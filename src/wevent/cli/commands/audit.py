@@ -18,7 +18,7 @@ from wevent.cli.output import naming, print_json
 
 if TYPE_CHECKING:
     from wevent.reports.findings import Audit
-    from wevent.reports.neighbours import Trial
+    from wevent.reports.neighbours import NeighbourTrial
     from wevent.reports.officer import Judged
 
 
@@ -47,15 +47,15 @@ def audit(
     from wevent.events.names import show_name
     from wevent.events.timeline import show_instant
     from wevent.reports.audit import audit as judge
+    from wevent.reports.combined_loss import read_combined_losses
     from wevent.reports.history import read_history
     from wevent.reports.officer import Judged, officer_page
-    from wevent.reports.together import read_together
-    from wevent.store.checking import check_store
+    from wevent.store.damage import check_store
     from wevent.store.database import open_database
     from wevent.store.streams import all_streams
 
     judged: list[Judged] = []
-    trials: list[Trial | None] = []
+    trials: list[NeighbourTrial | None] = []
     with open_database(_which_store(context, store, config), read_only=True) as database:
         check_store(database, besides_history=stream is None)
         names = [stream] if stream else [each.name for each in all_streams(database)]
@@ -66,7 +66,7 @@ def audit(
             trials.append(trial)
             loss = None if trial is None else trial.loss
             judged.append(Judged(found, history.settings, loss, history.assumptions))
-        together = read_together(database)
+        together = read_combined_losses(database)
     broken = any(not each.audit.kept for each in judged) or any(t is not None and t.refuted for t in trials)
     if as_json:
         document = {
@@ -106,7 +106,7 @@ def _which_store(context: typer.Context, store: str | None, config: Path | None)
     return store
 
 
-def _print(judged: Judged, trial: Trial | None) -> None:
+def _print(judged: Judged, trial: NeighbourTrial | None) -> None:
     from wevent.events.names import show_name
     from wevent.reports.times import SlotTimes
     from wevent.units import show
@@ -138,12 +138,12 @@ def _print(judged: Judged, trial: Trial | None) -> None:
     sys.stdout.write("\n".join(out) + "\n")
 
 
-def _as_dict(trial: Trial) -> dict[str, Any]:
+def _as_dict(trial: NeighbourTrial) -> dict[str, Any]:
     loss = {"at_least": trial.loss.epsilon, "confidence": trial.loss.confidence}
     return {"window": trial.window, "promised": trial.promise, **loss, "refuted": trial.refuted}
 
 
-def _trial(settings: dict[str, Any], found: Audit, runs: int) -> Trial:
+def _trial(settings: dict[str, Any], found: Audit, runs: int) -> NeighbourTrial:
     from wevent.reports.neighbours import try_mechanism
     from wevent.settings import Privacy
 

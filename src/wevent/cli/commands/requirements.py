@@ -18,7 +18,7 @@ from wevent.cli.requirement_file import describe, import_file, store_requirement
 if TYPE_CHECKING:
     from wevent.cohorts.requirement import Requirement
 
-COLUMNS = ("user", "since", "epsilon", "window", "backward_epsilon", "backward_window", "status", "source")
+COLUMNS = ("user", "from_slot", "epsilon", "window", "backward_epsilon", "backward_window", "status", "source")
 
 requirements = typer.Typer(no_args_is_help=True, help="Store and show what people require: set, import, list, show.")
 
@@ -43,26 +43,27 @@ def set_requirement(
 
     Example: wevent requirements set ann --epsilon 0.5 --window 24
     """
-    from wevent.config.asking import to_requirement
+    from wevent.cohorts.requirement_change import RequirementChange
     from wevent.config.people import LEAVE
     from wevent.config.read import read_config
+    from wevent.config.requirement_files import parse_requirement
     from wevent.errors import InvalidRequirement, UnknownUser
-    from wevent.store.planning import HowStored, RequirementChange
+    from wevent.store.planning import ChangePolicy
     from wevent.store.streams import find_stream
 
     settings = read_config(config)
     if leave and (epsilon or window or backward_epsilon or backward_window):
         raise InvalidRequirement("--leave goes with no epsilon and no window; nothing was stored")
-    required = to_requirement(settings, LEAVE if leave else epsilon, window, backward_epsilon, backward_window)
+    required = parse_requirement(settings, LEAVE if leave else epsilon, window, backward_epsilon, backward_window)
     with open_store(settings, create=required is not None) as database:
         if required is None:
             find_stream(database, settings.stream.name)  # nobody leaves a stream that does not exist
-        stored = store_requirements(settings, database, [RequirementChange(user, required)], HowStored())
+        stored = store_requirements(settings, database, [RequirementChange(user, required)], ChangePolicy())
     if stored.unknown:
         raise UnknownUser("nobody of this name is listed in this stream, so nobody left; names count letter for letter")
     kinds = {"stored for a new person": stored.joined, "changed": stored.changed, "returned": stored.returned}
     outcome = next((words for words, number in kinds.items() if number), "left")
-    holds = f"{outcome}; it holds from slot {stored.since} on"
+    holds = f"{outcome}; it holds from slot {stored.from_slot} on"
     sys.stdout.write(f"{holds if stored.total else 'nothing changed: this is required already'}\n")
 
 
@@ -107,8 +108,8 @@ def list_requirements(
     """
     from wevent.config.read import read_config
     from wevent.events.names import show_name
-    from wevent.store.begun import current_slot
-    from wevent.store.requirements import per_person, read_changes, read_people, standing
+    from wevent.store.effect import current_slot
+    from wevent.store.requirements import change_statuses, group_by_person, read_changes, read_people
     from wevent.store.streams import find_stream
 
     settings = read_config(config)
@@ -120,8 +121,8 @@ def list_requirements(
             changes = list(read_changes(connection, stream.id))
             slot = current_slot(connection, settings, stream.id, now())
     rows = []
-    for own in per_person(changes):
-        words = standing(own, slot)
+    for own in group_by_person(changes):
+        words = change_statuses(own, slot)
         registered = any(
             word == "in force" and change.requirement is not None for change, word in zip(own, words, strict=True)
         )
@@ -130,7 +131,7 @@ def list_requirements(
             leaves = change.requirement is None
             if history or (current and not (leaves and (status == "in force" or not registered))):
                 terms = _terms(change.requirement)
-                rows.append((change.number, names[change.person], change.since, *terms, status, change.source))
+                rows.append((change.number, names[change.person], change.from_slot, *terms, status, change.source))
     table = [row[1:] for row in (sorted(rows) if history else rows)]
     if as_json:
         print_json([dict(zip(COLUMNS, row, strict=True)) for row in table])
@@ -150,20 +151,20 @@ def show_requirements(user: User, as_json: Json = False, config: ConfigFile = CO
     from wevent.errors import UnknownUser
     from wevent.events.names import show_name, to_name
     from wevent.events.timeline import show_instant
-    from wevent.reports.subject import read_subject
+    from wevent.reports.person_report import read_person_report
     from wevent.units import show
 
     settings = read_config(config)
     with open_store(settings, read_only=True) as database:
-        subject = read_subject(database, settings, to_name(user))
-    if subject is None:
+        report = read_person_report(database, settings, to_name(user))
+    if report is None:
         raise UnknownUser("nobody of this name was ever listed in this stream; names count letter for letter")
-    times, charged = subject.times, subject.charged
+    times, charged = report.times, report.charged
     if as_json:
         changes = [
-            dict(zip(COLUMNS[1:], (change.since, *_terms(change.requirement), status, change.source), strict=True))
+            dict(zip(COLUMNS[1:], (change.from_slot, *_terms(change.requirement), status, change.source), strict=True))
             | {"stored": show_instant(change.stored)}
-            for change, status in subject.changes
+            for change, status in report.changes
         ]
         windows = [
             {
@@ -175,15 +176,15 @@ def show_requirements(user: User, as_json: Json = False, config: ConfigFile = CO
                 "left": show(window.left),
                 "free_from": window.free,
             }
-            for window in subject.windows
+            for window in report.windows
         ]
         print_json(
             {
                 "user": user,
                 "stream": settings.stream.name,
                 "charged": charged,
-                "listed": subject.listed,
-                "spent": show(subject.total),
+                "listed": report.listed,
+                "spent": show(report.total),
                 "windows": windows,
                 "changes": changes,
             }
@@ -191,14 +192,14 @@ def show_requirements(user: User, as_json: Json = False, config: ConfigFile = CO
         return
     newest = f"newest charged slot {times.slot(charged)}" if charged else "no slot was charged yet"
     lines = [f"{show_name(user)} in stream {settings.stream.name}, {newest}"]
-    for change, status in subject.changes:
+    for change, status in report.changes:
         if status in ("in force", "pending"):
-            lines.append(f"{status}: {_sentence(change.requirement)}, from slot {times.slot(change.since)} on")
-    lines += [window.sentence(times) for window in subject.windows]
-    lines.append(f"spent in all since first listed, from slot {times.slot(subject.listed)} on: {show(subject.total)}")
+            lines.append(f"{status}: {_sentence(change.requirement)}, from slot {times.slot(change.from_slot)} on")
+    lines += [window.sentence(times) for window in report.windows]
+    lines.append(f"spent in all since first listed, from slot {times.slot(report.listed)} on: {show(report.total)}")
     lines.append("history:")
-    for change, status in subject.changes:
-        since = f"from slot {times.slot(change.since)} on"
+    for change, status in report.changes:
+        since = f"from slot {times.slot(change.from_slot)} on"
         stored = f"{show_instant(change.stored)}, {change.source}"
         lines.append(f"  {stored}: {_sentence(change.requirement)}, {since}: {status}")
     sys.stdout.write("\n".join(lines) + "\n")

@@ -24,14 +24,13 @@ def status(config: ConfigFile = CONFIG, as_json: Json = False) -> None:
     from wevent.config.read import read_config
     from wevent.events.names import show_name
     from wevent.events.staging import ACCEPTED
+    from wevent.reports.combined_loss import read_combined_losses
     from wevent.reports.history import read_history
-    from wevent.reports.standing import standing
+    from wevent.reports.status import stream_status
     from wevent.reports.times import SlotTimes
-    from wevent.reports.together import read_together
-    from wevent.store.accounting import read_account
-    from wevent.store.counting import count_lost_changes
-    from wevent.store.intake import read_tallies
+    from wevent.store.accounting import read_account, read_tallies
     from wevent.store.streams import find_stream
+    from wevent.store.witnessed_changes import count_lost_changes
     from wevent.units import show
 
     settings = read_config(config)
@@ -41,8 +40,9 @@ def status(config: ConfigFile = CONFIG, as_json: Json = False) -> None:
         with database.read() as connection:
             tallies, account = read_tallies(connection, stream.id), read_account(connection, stream.id)
             lost_changes = count_lost_changes(connection, stream.id)
-        together = [line for line in read_together(database) if stream.name in [part.stream for part in line.parts]]
-    current, times, closing = standing(past), SlotTimes(past.settings), settings.slots.closing
+        losses = read_combined_losses(database)
+        together = [loss for loss in losses if stream.name in [part.stream for part in loss.parts]]
+    current, times, closing = stream_status(past), SlotTimes(past.settings), settings.slots.closing
     coming = current.slots + 1
     if as_json:
         events = {name: getattr(account, name) for name in ("accepted", "released", "waiting", "lost")}

@@ -61,7 +61,7 @@ def run(
     from wevent.events.names import show_name
     from wevent.study.experiment import load
     from wevent.study.progress import follow
-    from wevent.study.runner import Run, Settings, load_plugins
+    from wevent.study.runner import ExperimentRun, RunSettings, load_plugins
 
     load_plugins(plugins or [])
     if not file.exists() and file.suffix == "" and file.parent == Path():
@@ -78,7 +78,7 @@ def run(
     target = target_folder / f"{experiment.name}.csv"
     if fresh:
         target.unlink(missing_ok=True)
-    planned = Run(experiment, target, Settings(folder, jobs or 0, tuple(plugins or ())))
+    planned = ExperimentRun(experiment, target, RunSettings(folder, jobs or 0, tuple(plugins or ())))
     for name, missing in planned.missing.items():
         print(show_name(f"left out: {name}. {missing}"), file=sys.stderr)
     follow(planned)
@@ -160,7 +160,7 @@ def compare(
     from wevent.study.compare import Comparison
     from wevent.study.compare import compare as run_comparison
     from wevent.study.progress import table
-    from wevent.study.runner import Settings, load_plugins
+    from wevent.study.runner import RunSettings, load_plugins
 
     load_plugins(plugins or [])
     comparison = Comparison(
@@ -178,7 +178,7 @@ def compare(
         requirements=requirements,
         dynamic=dynamic,
     )
-    rows = run_comparison(comparison, Settings(folder, jobs or 0, tuple(plugins or ())))
+    rows = run_comparison(comparison, RunSettings(folder, jobs or 0, tuple(plugins or ())))
     if as_json:
         print_json(rows)
     else:

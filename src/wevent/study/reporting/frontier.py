@@ -16,8 +16,8 @@ from statistics import fmean
 from wevent.errors import InvalidSetting, MissingData
 from wevent.study import results
 from wevent.study.datasets.catalog import open_stream
-from wevent.study.datasets.stream import Options
-from wevent.study.datasets.synthetic import Synthetic
+from wevent.study.datasets.stream import DataOptions
+from wevent.study.datasets.synthetic import SyntheticStream
 from wevent.study.experiment import load
 from wevent.study.reporting import labels
 from wevent.study.reporting.plots import draw
@@ -31,7 +31,7 @@ OURS = ("auto", "auto_pooled")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class FrontierSetting:
     """A data set, the strictest budget and the longest window."""
 
     data: str
@@ -40,10 +40,10 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FrontierRow:
     """One setting: mean errors over the rounds that every mechanism has run."""
 
-    setting: Setting
+    setting: FrontierSetting
     rounds: int
     errors: dict[str, float]
 
@@ -79,11 +79,11 @@ def frontier(results_folder: Path) -> str:
     return "\n\n".join([_opening(lines, worst), _means(lines), *tables]) + "\n"
 
 
-def compare(rows: Iterable[Row]) -> list[Line]:
+def compare(rows: Iterable[Row]) -> list[FrontierRow]:
     """Mean errors of every setting that all mechanisms have run, over the rounds that all have; in order."""
-    errors: dict[Setting, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    errors: dict[FrontierSetting, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
-        setting = Setting(row["data"], float(row["epsilon"]), int(row["window"]))
+        setting = FrontierSetting(row["data"], float(row["epsilon"]), int(row["window"]))
         errors[setting][row["mechanism"]][row["round"]] = float(row["amre"])
     lines = []
     for setting, by_name in sorted(errors.items(), key=lambda one: (one[0].data, one[0].epsilon, one[0].window)):
@@ -91,11 +91,11 @@ def compare(rows: Iterable[Row]) -> list[Line]:
         shared = set.intersection(*(set(by_name[name]) for name in names))
         if shared:
             means = {name: fmean(by_name[name][each] for each in sorted(shared, key=int)) for name in names}
-            lines.append(Line(setting, len(shared), means))
+            lines.append(FrontierRow(setting, len(shared), means))
     return lines
 
 
-def geometric(lines: Sequence[Line], name: str, against: Iterable[str]) -> float:
+def geometric(lines: Sequence[FrontierRow], name: str, against: Iterable[str]) -> float:
     """Geometric mean over settings of an error over the least of others."""
     others = tuple(against)
     return math.exp(fmean(math.log(line.errors[name] / line.best(others)[0]) for line in lines))
@@ -112,11 +112,11 @@ def _rows(folder: Path) -> list[Row]:
     return list(found.values())
 
 
-def _sets(lines: Sequence[Line]) -> list[str]:
+def _sets(lines: Sequence[FrontierRow]) -> list[str]:
     return sorted({line.setting.data for line in lines})
 
 
-def _opening(lines: Sequence[Line], worst: float) -> str:
+def _opening(lines: Sequence[FrontierRow], worst: float) -> str:
     least, most = min(line.rounds for line in lines), max(line.rounds for line in lines)
     return f"""# What the sharper mechanisms gain
 
@@ -131,7 +131,7 @@ finds out by how much that is wrong. How they work: [sharper](sharper.md).
 ![Error against budget, all mechanisms](frontier.png)"""
 
 
-def _means(lines: Sequence[Line]) -> str:
+def _means(lines: Sequence[FrontierRow]) -> str:
     rows = []
     for name in OURS:
         first, second = geometric(lines, name, PAPER), geometric(lines, name, OTHERS)
@@ -152,7 +152,7 @@ Geometric means over {len(lines)} settings of the error, as a part of the least 
 {body}"""
 
 
-def _table(data: str, lines: Sequence[Line]) -> str:
+def _table(data: str, lines: Sequence[FrontierRow]) -> str:
     floor = floor_of(data)
     said = ""
     if floor is not None:
@@ -170,7 +170,7 @@ AMRE.{said}
 {rows}"""
 
 
-def _row(line: Line) -> str:
+def _row(line: FrontierRow) -> str:
     ours = " | ".join(labels.number(line.errors[name]) for name in OURS)
     best = (line.best(PAPER), line.best(OTHERS))
     theirs = " | ".join(f"{labels.number(error)} ({labels.mechanism(name)})" for error, name in best)
@@ -181,9 +181,9 @@ def _row(line: Line) -> str:
 def floor_of(data: str) -> float | None:
     """Mean over slots of the variance of a count of independent coins; None if it is not known what people do."""
     try:
-        stream = open_stream(data, Options())
+        stream = open_stream(data, DataOptions())
     except MissingData:
         return None
-    if not isinstance(stream, Synthetic):
+    if not isinstance(stream, SyntheticStream):
         return None
     return float((stream.users * stream.chances * (1 - stream.chances)).mean())

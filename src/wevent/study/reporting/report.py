@@ -53,7 +53,7 @@ _ORDER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ReportedExperiment:
     """An experiment with whatever there is to show of it."""
 
     experiment: Experiment
@@ -76,7 +76,7 @@ def write_report(results_folder: Path, experiments_folder: Path, out_folder: Pat
         rows = results.read(results_folder / f"{experiment.runs or experiment.name}.csv")
         found = panels(experiment, rows)
         if found:
-            shown.append(Shown(experiment, found, [row for one in found for row in one.all_rows()]))
+            shown.append(ReportedExperiment(experiment, found, [row for one in found for row in one.all_rows()]))
         else:
             waiting.append(experiment)
     out_folder.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def _place(experiment: Experiment) -> tuple[int, str]:
     return _ORDER.index(experiment.name) if experiment.name in _ORDER else -1, experiment.name
 
 
-def _head(title: str, shown: Sequence[Shown], waiting: Sequence[Experiment]) -> Html:
+def _head(title: str, shown: Sequence[ReportedExperiment], waiting: Sequence[Experiment]) -> Html:
     lines = [
         tag(
             "li",
@@ -109,7 +109,7 @@ def _head(title: str, shown: Sequence[Shown], waiting: Sequence[Experiment]) -> 
     return tag("header", *pieces)
 
 
-def _promise(shown: Sequence[Shown]) -> Html:
+def _promise(shown: Sequence[ReportedExperiment]) -> Html:
     """Whether every window was kept, over everything that is claimed to keep them."""
     honest = {results.key_of(row): row for one in shown for row in one.rows if row["protocol"] == "honest"}
     if not honest:
@@ -123,7 +123,7 @@ def _promise(shown: Sequence[Shown]) -> Html:
     return tag("p", tag("strong", f"A WINDOW WAS OVERSPENT: {worst:.3f} times its budget.", class_="alarm"))
 
 
-def _section(one: Shown, out: Path) -> Html:
+def _section(one: ReportedExperiment, out: Path) -> Html:
     experiment = one.experiment
     pieces = [tag("h2", experiment.title), tag("a", "↑ contents", href="#contents", class_="up")]
     if experiment.protocol == "printed":
@@ -142,7 +142,7 @@ def _section(one: Shown, out: Path) -> Html:
     return tag("section", *pieces, id=experiment.name)
 
 
-def _settings(one: Shown) -> Html:
+def _settings(one: ReportedExperiment) -> Html:
     experiment = one.experiment
     said = {row["private"] for row in one.rows}
     facts: dict[str, str] = {"protocol": experiment.protocol}
@@ -173,7 +173,7 @@ def _settings(one: Shown) -> Html:
     return tag("dl", *(join(tag("dt", key), tag("dd", value)) for key, value in facts.items()))
 
 
-def _figure(one: Shown, metric: str | None, out: Path) -> Html:
+def _figure(one: ReportedExperiment, metric: str | None, out: Path) -> Html:
     experiment = one.experiment
     paint: Callable[[Theme], bytes]
     if metric is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from wevent.errors import InvalidSetting
 from wevent.study.reporting import labels
 from wevent.study.reporting import reproduction_tables as tables
-from wevent.study.reporting.findings import USUAL, Beside, Runs, read_runs
+from wevent.study.reporting.comparisons import USUAL, ComparedValue, ProtocolRuns, read_runs
 from wevent.study.reporting.reproduction_tables import CLOSE, FAR, fullest, percent, where, word
 
 PRINTED = ("printed_by_epsilon", "printed_by_window")
@@ -56,7 +56,7 @@ def reproduction(results_folder: Path) -> str:
     return "\n\n".join([*sections, _reasons(printed, honest)]) + "\n"
 
 
-def _opening(printed: Runs, honest: Runs) -> str:
+def _opening(printed: ProtocolRuns, honest: ProtocolRuns) -> str:
     return f"""# What of the paper is reproduced
 
 This page is made from the files in `experiments/results` by `wevent study report --reproduction FILE`. No number in it
@@ -79,7 +79,7 @@ Factors are ours divided by the paper's. A value counts as reproduced if its mea
 a factor of {CLOSE:g}. The paper prints means of ten rounds. {_steady(printed)}"""
 
 
-def _in_short(printed: Runs, honest: Runs) -> str:
+def _in_short(printed: ProtocolRuns, honest: ProtocolRuns) -> str:
     usual, every = printed.beside([USUAL]), printed.beside()
     far = max(every, key=lambda one: one.factor)
     mean, median = (labels.times(ours / far.paper) for ours in (far.ours.mean, far.ours.median))
@@ -95,7 +95,7 @@ def _in_short(printed: Runs, honest: Runs) -> str:
     return "## In short\n\n" + "\n".join(f"* {line}" for line in lines)
 
 
-def _reasons(printed: Runs, honest: Runs) -> str:
+def _reasons(printed: ProtocolRuns, honest: ProtocolRuns) -> str:
     worst = fullest(printed)
     absorbing = [f"{labels.mechanism(name)} {worst[name]:,.1f}" for name in ("ba", "pba", "dpba") if name in worst]
     spas = f" Its fullest window holds {worst['spas']:,.1f} budgets." if "spas" in worst else ""
@@ -124,7 +124,7 @@ silent, the source says so on the line; [known weaknesses](known-weaknesses.md) 
 # --- words that depend on numbers ----------------------------------------------------------------
 
 
-def _facts(protocol: str, runs: Runs) -> str:
+def _facts(protocol: str, runs: ProtocolRuns) -> str:
     facts = runs.facts()
     numbers = [_range(*runs.rounds())]
     for name in ("ran_slots", "ran_users"):
@@ -138,31 +138,31 @@ def _range(least: int, most: int) -> str:
     return f"{most:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def _steady(printed: Runs) -> str:
+def _steady(printed: ProtocolRuns) -> str:
     """How far a single round strays from the mean of its value."""
     one = max(printed.beside(), key=lambda one: one.ours.greatest / one.ours.mean)
     times = labels.number(one.ours.greatest / one.ours.mean)
     return f"Such a mean is not always steady: one round of {where(one)} is {times} times the mean."
 
 
-def _share(found: Sequence[Beside], factor: float) -> str:
+def _share(found: Sequence[ComparedValue], factor: float) -> str:
     within = sum(one.factor <= factor for one in found)
     return f"all {len(found)} values" if within == len(found) else f"{within} of {len(found)} values"
 
 
-def _farthest(every: Sequence[Beside], name: str) -> str:
+def _farthest(every: Sequence[ComparedValue], name: str) -> str:
     far = max((one for one in every if one.mechanism == name), key=lambda one: one.factor)
     return f"{labels.mechanism(name)} lies within a factor of {labels.number(far.factor)} everywhere, mean or median."
 
 
-def _kept(honest: Runs) -> str:
+def _kept(honest: ProtocolRuns) -> str:
     worst = max(fullest(honest).values())
     if worst > 1:
         return f"**Under `honest` a window was overspent**: it held {worst:.6f} of its budget."
     return f"Under `honest` every window was kept; the fullest of any mechanism held {worst:.3f} of its budget."
 
 
-def _overspent(printed: Runs) -> str:
+def _overspent(printed: ProtocolRuns) -> str:
     broken = {name: worst for name, worst in fullest(printed).items() if worst > labels.OVERSPENT}
     if not broken:
         return "Under `printed` none was overspent either."
@@ -174,7 +174,7 @@ def _overspent(printed: Runs) -> str:
     )
 
 
-def _compared(honest: Runs, first: str, second: str) -> str:
+def _compared(honest: ProtocolRuns, first: str, second: str) -> str:
     pairs = [
         f"{data} {labels.times(a.mean / b.mean)} ({word(a.mean / b.mean)})"
         for data in honest.data()
@@ -185,7 +185,7 @@ def _compared(honest: Runs, first: str, second: str) -> str:
     )
 
 
-def _publishing(printed: Runs, honest: Runs, name: str) -> str:
+def _publishing(printed: ProtocolRuns, honest: ProtocolRuns, name: str) -> str:
     shares = [
         f"{data} {percent(first)} against {percent(second)}"
         for data in printed.data()
@@ -194,7 +194,7 @@ def _publishing(printed: Runs, honest: Runs, name: str) -> str:
     return f"Slots that {labels.mechanism(name)} publishes, `printed` against `honest`: {', '.join(shares)}."
 
 
-def _gain(printed: Runs, honest: Runs) -> str:
+def _gain(printed: ProtocolRuns, honest: ProtocolRuns) -> str:
     """What absorption gains by it, in words."""
     ratios = [
         a.mean / b.mean
@@ -208,7 +208,7 @@ def _gain(printed: Runs, honest: Runs) -> str:
     return f"Their errors are {low} to {high} of those under `honest`."
 
 
-def _bias(printed: Runs) -> str:
+def _bias(printed: ProtocolRuns) -> str:
     """How much the error of the biased PLBU depends on budget and window."""
     spans = []
     for data in printed.data():
@@ -221,7 +221,7 @@ def _bias(printed: Runs) -> str:
     return f"Its error {how} on E and w: over all of them, means differ by at most {100 * (max(spans) - 1):.1f} %."
 
 
-def _means(printed: Runs, honest: Runs, name: str) -> str:
+def _means(printed: ProtocolRuns, honest: ProtocolRuns, name: str) -> str:
     pairs = [
         f"{data} {labels.times(b.mean / a.mean)}"
         for data in printed.data()

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wevent.study.reporting import labels
-from wevent.study.reporting.findings import BUDGETS, MECHANISMS, USUAL, WINDOWS, Beside, Claim, Runs, paper_claim
+from wevent.study.reporting.comparisons import (
+    EPSILONS,
+    MECHANISMS,
+    USUAL,
+    WINDOWS,
+    ComparedValue,
+    OrderClaim,
+    ProtocolRuns,
+    paper_claim,
+)
 from wevent.study.reporting.summary import Stat
 
 CLOSE, FAR = 1.5, 2.0
@@ -19,7 +28,7 @@ _SIX = MECHANISMS[:6]
 _MOST_LISTED = 12
 
 
-def at_usual(printed: Runs) -> str:
+def at_usual(printed: ProtocolRuns) -> str:
     """Every printed value of the usual setting with mean, median and spread of `printed`."""
     found = printed.beside([USUAL])
     rows = [
@@ -42,12 +51,12 @@ def at_usual(printed: Runs) -> str:
 {_outside(found)}"""
 
 
-def both_tables(printed: Runs) -> str:
+def both_tables(printed: ProtocolRuns) -> str:
     """Ours over the paper's for every printed value."""
     found = {(one.data, one.mechanism, one.setting): one for one in printed.beside()}
     pieces = ["## Both tables under `printed` (not private)\n\nOur mean divided by the paper's."]
     for letter, settings, values in (
-        ("E", [(e, USUAL[1]) for e in BUDGETS], BUDGETS),
+        ("E", [(e, USUAL[1]) for e in EPSILONS], EPSILONS),
         ("w", [(USUAL[0], w) for w in WINDOWS], WINDOWS),
     ):
         head = ["data", "mechanism", *(f"{letter} = {value:g}" for value in values)]
@@ -61,7 +70,7 @@ def both_tables(printed: Runs) -> str:
     return "\n\n".join([*pieces, _outside(list(found.values()))])
 
 
-def side_by_side(printed: Runs, honest: Runs) -> str:
+def side_by_side(printed: ProtocolRuns, honest: ProtocolRuns) -> str:
     """Paper, `printed` and `honest` at the usual setting."""
     papers = {(one.data, one.mechanism): one.paper for one in honest.beside([USUAL])}
     rows = []
@@ -91,7 +100,7 @@ counted and never exceeded, but one threshold for an endless stream serves more 
 {table([*head, "published (printed)", "published (honest)"], rows, 2)}"""
 
 
-def tests_of_ba(honest: Runs) -> str:
+def tests_of_ba(honest: ProtocolRuns) -> str:
     """BA with either test beside PBA."""
     rows, words = [], []
     for data in honest.data():
@@ -114,7 +123,7 @@ compares two tests. Both under `honest`, means, each with its median:
 In the mean, {"; ".join(words)}. (Level: they differ by at most {100 * LEVEL:.0f} %.)"""
 
 
-def orders(printed: Runs, honest: Runs) -> str:
+def orders(printed: ProtocolRuns, honest: ProtocolRuns) -> str:
     """Which mechanism is better than which, in the paper and in our runs."""
     rows = []
     for first, second in _PAIRS:
@@ -131,7 +140,7 @@ In how many settings of the two tables the first mean is below the second, and t
 {table(["claim", "data", "paper", "printed", "honest"], rows, 2)}"""
 
 
-def windows(printed: Runs, honest: Runs) -> str:
+def windows(printed: ProtocolRuns, honest: ProtocolRuns) -> str:
     """The fullest windows."""
     theirs, ours = fullest(printed), fullest(honest)
     rows = [
@@ -146,7 +155,7 @@ is broken.
 {table(["mechanism", "printed", "honest"], rows, 1)}"""
 
 
-def simplest(honest: Runs, literature: Runs) -> str:
+def simplest(honest: ProtocolRuns, literature: ProtocolRuns) -> str:
     """Uniform and Sample beside the best mechanism of the paper."""
     names = ("uniform", "sample")
     rows, words = [], []
@@ -187,14 +196,14 @@ def word(ratio: float) -> str:
     return "below" if ratio < 1 else "above"
 
 
-def fullest(runs: Runs) -> dict[str, float]:
+def fullest(runs: ProtocolRuns) -> dict[str, float]:
     """The fullest window of every mechanism, those of the paper first."""
     there = dict.fromkeys(name for _, name, _ in runs.rows)
     names = [name for name in MECHANISMS if name in there] + [name for name in there if name not in MECHANISMS]
     return {name: worst for name in names if (worst := runs.worst_window(name)) is not None}
 
 
-def where(one: Beside) -> str:
+def where(one: ComparedValue) -> str:
     """Which value of the paper this is."""
     return f"{labels.mechanism(one.mechanism)} on {one.data} (E = {one.setting[0]:g}, w = {one.setting[1]})"
 
@@ -204,7 +213,7 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f} %"
 
 
-def _outside(found: Sequence[Beside]) -> str:
+def _outside(found: Sequence[ComparedValue]) -> str:
     outside = sorted((one for one in found if one.factor > CLOSE), key=lambda one: -one.factor)
     if not outside:
         return f"In every case mean or median lie within a factor of {CLOSE:g}."
@@ -214,11 +223,11 @@ def _outside(found: Sequence[Beside]) -> str:
     return f"Neither mean nor median lie within a factor of {CLOSE:g}, and the means are: {'; '.join(listed)}."
 
 
-def _held(claim: Claim | None) -> str:
+def _held(claim: OrderClaim | None) -> str:
     return "" if claim is None else f"{claim.below} of {claim.of} ({labels.times(claim.ratio)})"
 
 
-def _ratio(one: Beside | None) -> str:
+def _ratio(one: ComparedValue | None) -> str:
     return "" if one is None else labels.times(one.ours.mean / one.paper)
 
 

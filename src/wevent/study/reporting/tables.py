@@ -17,7 +17,7 @@ _PAPER = ("paper", "our mean / paper")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """One column of a table: a place of a panel."""
 
     head: Html
@@ -33,11 +33,11 @@ def metric_tables(experiment: Experiment, panels: Sequence[Panel], metric: str) 
     """
     if experiment.vary:
         return [metric_table(experiment, _caption(panel), _places(panel), metric) for panel in panels]
-    columns = [Column(_stacked(panel), panel, ()) for panel in panels]
+    columns = [TableColumn(_stacked(panel), panel, ()) for panel in panels]
     return [metric_table(experiment, Html(""), columns, metric)]
 
 
-def metric_table(experiment: Experiment, caption: Html, columns: Sequence[Column], metric: str) -> Html:
+def metric_table(experiment: Experiment, caption: Html, columns: Sequence[TableColumn], metric: str) -> Html:
     """A metric, mechanism by mechanism: mean, median, least and greatest round, and what the paper prints."""
     lines = []
     for name in dict.fromkeys(name for column in columns for name in column.panel.mechanisms):
@@ -98,8 +98,8 @@ def _table(experiment: Experiment, heads: Sequence[Html], lines: Sequence[Html],
     return _wide(tag("table", *([tag("caption", caption)] if caption else []), *inside))
 
 
-def _places(panel: Panel) -> list[Column]:
-    return [Column(join(", ".join(value or "usual" for value in where)), panel, where) for where in panel.places]
+def _places(panel: Panel) -> list[TableColumn]:
+    return [TableColumn(join(", ".join(value or "usual" for value in where)), panel, where) for where in panel.places]
 
 
 def _caption(panel: Panel) -> Html:
@@ -125,7 +125,7 @@ def _header(name: str, private: str, below: Sequence[str]) -> Html:
     return tag("th", labels.mechanism(name), *note, *map(_small, below), scope="row")
 
 
-def _cell(column: Column, metric: str, name: str) -> Html:
+def _cell(column: TableColumn, metric: str, name: str) -> Html:
     """The mean, and below it the lines that the row's header names."""
     panel, where = column.panel, column.where
     one = panel.stat(metric, name, where)

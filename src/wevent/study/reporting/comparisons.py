@@ -14,9 +14,9 @@ from wevent.study.reporting.paper import as_in_the_paper, printed_value
 from wevent.study.reporting.summary import Stat, stat
 
 USUAL = (0.6, 120)
-BUDGETS = (0.2, 0.4, 0.6, 0.8, 1.0)
+EPSILONS = (0.2, 0.4, 0.6, 0.8, 1.0)
 WINDOWS = (40, 80, 120, 160, 200)
-SETTINGS = tuple(dict.fromkeys([(e, USUAL[1]) for e in BUDGETS] + [(USUAL[0], w) for w in WINDOWS]))
+SETTINGS = tuple(dict.fromkeys([(e, USUAL[1]) for e in EPSILONS] + [(USUAL[0], w) for w in WINDOWS]))
 """Budget and window of every column of the two tables, the shared one once."""
 
 DATA = ("sin", "log", "tlns", "taxi", "foursquare")
@@ -27,7 +27,7 @@ Setting = tuple[float, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ComparedValue:
     """One printed value and ours."""
 
     data: str
@@ -43,7 +43,7 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class OrderClaim:
     """How often one mechanism's error is below another's, and by how much."""
 
     below: int
@@ -52,7 +52,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class ProtocolRuns:
     """All whole runs of one protocol, by data set, mechanism and setting; each once.
 
     Guarantees:
@@ -81,7 +81,7 @@ class Runs:
         slots = sum(int(row["ran_slots"]) for row in rows)
         return sum(int(row["published"]) for row in rows) / slots if slots else None
 
-    def beside(self, settings: Iterable[Setting] = SETTINGS) -> list[Beside]:
+    def beside(self, settings: Iterable[Setting] = SETTINGS) -> list[ComparedValue]:
         """Every printed value for which there are results."""
         found = []
         for data in DATA:
@@ -89,10 +89,10 @@ class Runs:
                 for setting in settings:
                     paper, ours = printed_value(data, mechanism, *setting), self.errors(data, mechanism, setting)
                     if paper is not None and ours is not None:
-                        found.append(Beside(data, mechanism, setting, paper, ours))
+                        found.append(ComparedValue(data, mechanism, setting, paper, ours))
         return found
 
-    def claim(self, data: str, first: str, second: str) -> Claim | None:
+    def claim(self, data: str, first: str, second: str) -> OrderClaim | None:
         """In how many settings the first mean is below the second, and the geometric mean of their ratios."""
         pairs = [(self.errors(data, first, one), self.errors(data, second, one)) for one in SETTINGS]
         return _claim([a.mean / b.mean for a, b in pairs if a is not None and b is not None])
@@ -111,7 +111,7 @@ class Runs:
         return (row for (_, name, _), rows in self.rows.items() if name == mechanism for row in rows)
 
 
-def read_runs(folder: Path, protocol: str, names: Sequence[str]) -> Runs:
+def read_runs(folder: Path, protocol: str, names: Sequence[str]) -> ProtocolRuns:
     """The runs of a protocol from result files.
 
     Guarantees:
@@ -127,17 +127,17 @@ def read_runs(folder: Path, protocol: str, names: Sequence[str]) -> Runs:
     rows: dict[tuple[str, str, Setting], list[results.Row]] = defaultdict(list)
     for row in kept.values():
         rows[row["data"], row["mechanism"], (float(row["epsilon"]), int(row["window"]))].append(row)
-    return Runs(dict(rows))
+    return ProtocolRuns(dict(rows))
 
 
-def paper_claim(data: str, first: str, second: str) -> Claim | None:
+def paper_claim(data: str, first: str, second: str) -> OrderClaim | None:
     """The same of the printed values."""
     pairs = [(printed_value(data, first, *one), printed_value(data, second, *one)) for one in SETTINGS]
     return _claim([a / b for a, b in pairs if a is not None and b is not None])
 
 
-def _claim(ratios: Sequence[float]) -> Claim | None:
-    return Claim(sum(one < 1 for one in ratios), len(ratios), geometric_mean(ratios)) if ratios else None
+def _claim(ratios: Sequence[float]) -> OrderClaim | None:
+    return OrderClaim(sum(one < 1 for one in ratios), len(ratios), geometric_mean(ratios)) if ratios else None
 
 
 def _factor(ours: float, paper: float) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wevent.reports.audit import how_many, person_classes, spends, spends_of_unlisted
-from wevent.reports.history import Asked, History
+from wevent.reports.history import Asked, StreamHistory
 from wevent.reports.times import SlotTimes
 from wevent.units import show
 
@@ -21,7 +21,7 @@ _SILENT = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StreamStatus:
     """Where a stream stands.
 
     Attributes:
@@ -84,14 +84,14 @@ class _Room:
     share: float
 
 
-def standing(history: History) -> Standing:
+def stream_status(history: StreamHistory) -> StreamStatus:
     """Where a stream stands before its next slot."""
     last = history.slots[-1].slot if history.slots else 0
     published = max((record.slot for record in history.slots if record.decision == "published"), default=0)
     rooms = list(_rooms(history, last))
     left, share = _median(rooms, "left"), _median(rooms, "share")
     short = [room for room in rooms if room.left * ROOM_RATIO < left or room.share * SHARE_RATIO < share]
-    return Standing(
+    return StreamStatus(
         last,
         sum(room.people for room in rooms),
         last - published,
@@ -102,7 +102,7 @@ def standing(history: History) -> Standing:
     )
 
 
-def _rooms(history: History, last: int) -> Iterator[_Room]:
+def _rooms(history: StreamHistory, last: int) -> Iterator[_Room]:
     """What each class of people with a requirement in force has left for the next slot."""
     carry = int(history.settings.get("people.carry", 1))
     spent = {record.slot: record.spent for record in history.slots if not record.forfeited}
@@ -111,7 +111,7 @@ def _rooms(history: History, last: int) -> Iterator[_Room]:
         if people.asked[-1].kind == "leave":
             continue
         units = spends(people, spent, last, unlisted).units
-        ends = [later.since - 1 for later in people.asked[1:]] + [last + 1]
+        ends = [later.from_slot - 1 for later in people.asked[1:]] + [last + 1]
         left = min(_left(asked, end, units, carry) for asked, end in zip(people.asked, ends, strict=True))
         now = people.asked[-1]
         yield _Room(how_many(persons, history), max(0, left), now.epsilon / now.window)
@@ -125,7 +125,7 @@ def _left(asked: Asked, end: int, units: list[int], carry: int) -> int:
         return 10**15
     if asked.kind == "fixed":
         return asked.epsilon - sum(units[max(0, following - window) :])
-    ahead = asked.epsilon - sum(units[max(asked.since, following - window + 1) - 1 :])
+    ahead = asked.epsilon - sum(units[max(asked.from_slot, following - window + 1) - 1 :])
     behind = asked.backward_epsilon - sum(units[max(0, following - back) :]) if end >= following else 10**15
     return min(ahead, behind)
 

@@ -1,6 +1,6 @@
-"""Was every promise kept? What rows spend, slot by slot, comes in; the fullest window, as spent over allowed, goes out.
+"""Finds the fullest window, as spent over allowed, in what rows spent slot by slot.
 
-Shares nothing with the ledger: whole numbers, running sums, and the promise of SPEC §2 as it is written.
+It shares no code with the ledger: whole numbers, running sums, and the promise of SPEC §2 as it is written.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wevent.cohorts.requirement import Dynamic, Fixed
-from wevent.units import Units
+from wevent import Dynamic, Fixed
+from wevent.extend import Units
 
 
-class Watch(Protocol):
+class WindowCheck(Protocol):
     """Follows the spends of a stream."""
 
     def add(self, spent: Units) -> None:
@@ -28,20 +28,20 @@ class Watch(Protocol):
         ...
 
 
-class FixedWatch:
-    """Rows that ask the same for ever: every window of w slots holds at most E.
+class FixedWindowCheck:
+    """Rows whose requirements never change: every window of w slots holds at most E.
 
     Guarantees:
         `worst` is exactly the largest sum over w consecutive slots divided by E, over all rows and windows.
     """
 
-    def __init__(self, asked: Sequence[Fixed]) -> None:
-        self._epsilon = np.array([one.units for one in asked], np.int64)
-        self._window = np.array([one.window for one in asked], np.int64)
+    def __init__(self, required: Sequence[Fixed]) -> None:
+        self._epsilon = np.array([one.units for one in required], np.int64)
+        self._window = np.array([one.window for one in required], np.int64)
         self._span = int(self._window.max(initial=1)) + 1
-        self._totals = np.zeros((self._span, len(asked)), np.int64)  # running sums, wrap harmlessly
-        self._most = np.zeros(len(asked), np.int64)
-        self._rows = np.arange(len(asked))
+        self._totals = np.zeros((self._span, len(required)), np.int64)  # running sums, wrap harmlessly
+        self._most = np.zeros(len(required), np.int64)
+        self._rows = np.arange(len(required))
         self._slot = 0
 
     def add(self, spent: Units) -> None:
@@ -58,25 +58,25 @@ class FixedWatch:
         return max((Fraction(held, allowed) for held, allowed in pairs), default=Fraction(0))
 
 
-class MovingWatch:
-    """Rows that ask anew in every slot: forward and backward windows of each declaration.
+class DynamicWindowCheck:
+    """Rows whose requirements may change in every slot: forward and backward windows of each declaration.
 
     Guarantees:
         `worst` is the largest ratio over all declarations: what was spent from τ to τ+wF-1 over EF, and what was
         spent from τ-wB+1 to τ over EB where slot τ itself spent something.
     """
 
-    def __init__(self, asked: Sequence[Dynamic | Fixed]) -> None:
+    def __init__(self, required: Sequence[Dynamic | Fixed]) -> None:
         self._known: dict[Dynamic | Fixed, int] = {}
         self._table: list[tuple[int, int, int, int]] = []
-        self._index = np.array([self._level(one) for one in asked], np.int64)
+        self._index = np.array([self._level(one) for one in required], np.int64)
         self._levels: list[npt.NDArray[np.int64]] = []
         self._spends: list[Units] = []
 
-    def ask(self, moved: Sequence[tuple[int, Dynamic | Fixed]]) -> None:
-        """From the next slot on some rows ask for something else."""
+    def change(self, changed: Sequence[tuple[int, Dynamic | Fixed]]) -> None:
+        """Some rows' requirements change from the next slot on."""
         self._index = self._index.copy()
-        for row, requirement in moved:
+        for row, requirement in changed:
             self._index[row] = self._level(requirement)
 
     def add(self, spent: Units) -> None:

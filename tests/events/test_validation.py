@@ -1,4 +1,4 @@
-"""One event never stops everybody: what cannot be read costs itself and is counted by its reason."""
+"""An event that cannot be read is refused alone and counted by its reason; it never stops the others."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ START, WIDTH = 1_714_521_600_000_000, 60_000_000
 TIMELINE = Timeline(0, WIDTH, START)
 PEOPLE = {"ann": 0, "bob": 1, "7": 2}
 CELLS = NamedCells(["north", "south", "0"])
-DOOR = AcceptanceWindow(1, START + 6 * WIDTH)
-SORTER = EventValidator(TIMELINE, CELLS, PEOPLE, True)
+ACCEPTANCE = AcceptanceWindow(1, START + 6 * WIDTH)
+VALIDATOR = EventValidator(TIMELINE, CELLS, PEOPLE, True)
 GRID = EventValidator(TIMELINE, GridCells(Box(-3, -3, 3, 3), 3, 2), PEOPLE, True)
 
 GOOD = {
@@ -40,11 +40,11 @@ GOOD = {
 }
 
 
-def sort(kind: str, lines: list[bytes], columns: Columns | None = None) -> AcceptedEvents:
-    """What becomes of lines."""
+def validate(kind: str, lines: list[bytes], columns: Columns | None = None) -> AcceptedEvents:
+    """The events that are accepted of lines, and the refusals."""
     given = columns or Columns()
     header = ",".join(given.all).encode()
-    return SORTER.sort(lines, line_reader(kind, given, header, "f"), DOOR)  # type: ignore[arg-type]
+    return VALIDATOR.validate_lines(lines, line_reader(kind, given, header, "f"), ACCEPTANCE)  # type: ignore[arg-type]
 
 
 def listed(events: AcceptedEvents) -> list[tuple[int, ...]]:
@@ -54,7 +54,7 @@ def listed(events: AcceptedEvents) -> list[tuple[int, ...]]:
 
 
 def event(**fields: object) -> bytes:
-    """An event of somebody who is not listed, as NDJSON."""
+    """An event of an unlisted person, as NDJSON."""
     return json.dumps({"user": "zoe", "time": "2024-05-01T00:00:10Z", "place": "north"} | fields).encode()
 
 
@@ -107,10 +107,10 @@ NASTY: list[tuple[bytes, Refusal | None]] = [
 
 @pytest.mark.parametrize("place", [0, 3])
 def test_nasty_objects(place: int) -> None:
-    """Each nasty line is refused for the reason that fits it, or accepted; the lines around it stay as they are."""
-    plain = listed(sort("ndjson", GOOD["ndjson"]))
+    """Each nasty line is refused for the right reason, or accepted; the lines around it are accepted as without it."""
+    plain = listed(validate("ndjson", GOOD["ndjson"]))
     for line, kind in NASTY:
-        found = sort("ndjson", [*GOOD["ndjson"][:place], line, *GOOD["ndjson"][place:]])
+        found = validate("ndjson", [*GOOD["ndjson"][:place], line, *GOOD["ndjson"][place:]])
         assert found.refused == ({kind: 1} if kind else {}), line[:80]
         assert listed(found) == plain
 
@@ -118,11 +118,11 @@ def test_nasty_objects(place: int) -> None:
 @given(st.sampled_from(["csv", "ndjson"]), st.binary(max_size=80), st.integers(0, 3))
 @example("csv", b"zoe,2024-05-01T00:00:10Z,north\r", 1)
 @example("ndjson", b"ann\x00", 0)
-def test_any_line_touches_nobody_else(kind: str, line: bytes, place: int) -> None:
-    """Whatever bytes a line holds, the events of others are the same, and the line is counted once."""
+def test_any_line_leaves_others_unchanged(kind: str, line: bytes, place: int) -> None:
+    """A line of any bytes leaves the events of others unchanged, and is counted once."""
     good = GOOD[kind]
-    found = sort(kind, [*good[:place], line, *good[place:]])
-    assert listed(found) == listed(sort(kind, good))
+    found = validate(kind, [*good[:place], line, *good[place:]])
+    assert listed(found) == listed(validate(kind, good))
     assert found.slot.size + found.refused.total() == len(good) + bool(line)
 
 
@@ -137,16 +137,16 @@ def test_any_line_touches_nobody_else(kind: str, line: bytes, place: int) -> Non
     st.sampled_from(["iso", "s", "ms", "us"]),
 )
 def test_any_value_is_counted(fields: dict[str, object], unit: str) -> None:
-    """Whatever JSON values an event has, in any unit of time, it is accepted or counted once."""
-    found = sort("ndjson", [event(**fields)], Columns(unit=unit))  # type: ignore[arg-type]
+    """An event of any JSON values, in any unit of time, is accepted or counted once."""
+    found = validate("ndjson", [event(**fields)], Columns(unit=unit))  # type: ignore[arg-type]
     assert found.slot.size + found.refused.total() == 1
 
 
 def test_a_lone_surrogate_beside_a_group(tmp_path: Path) -> None:
-    """A user with half of a surrogate pair costs itself; all others of the file are counted, unlisted ones too."""
+    """A user with half of a surrogate pair is refused alone; all others of the file count, unlisted ones too."""
     path = tmp_path / "e.ndjson"
     path.write_bytes(b"\n".join([*GOOD["ndjson"], NASTY[0][0], event(), b""]))
-    with GroupedFiles([path], SORTER, DOOR, "first", Columns()) as grouped:
+    with GroupedFiles([path], VALIDATOR, ACCEPTANCE, "first", Columns()) as grouped:
         assert grouped.tallies == {"accepted": 4, "with an unusable user": 1}
         assert grouped.rows(1).cells.tolist() == [0, -1, -1]
         assert grouped.rows(1).unlisted.tolist() == [1, 0, 0]
@@ -180,29 +180,29 @@ TYPES = {
 
 @pytest.mark.parametrize(("unit", "grid"), [("iso", False), pytest.param("us", True, marks=pytest.mark.slow)])
 def test_any_type_of_column(tmp_path: Path, unit: str, grid: bool) -> None:
-    """A Parquet column of any type, for user, time or place, costs at most its own rows; another file is counted."""
+    """A Parquet column of any type, for user, time or place, costs at most its own rows; another file still counts."""
     columns = Columns(place=("x", "y") if grid else ("place",), unit=unit)  # type: ignore[arg-type]
     plain = {"user": "'ann'", "time": "TIMESTAMP '2024-05-01 00:00:10'"} | (
         {"x": "1.5::DOUBLE", "y": "1::INTEGER"} if grid else {"place": "'north'"}
     )
-    odd: list[Path] = []
+    files: list[Path] = []
     with duckdb.connect() as connection:
         for name in plain:
             for kind, value in TYPES.items():
                 chosen = plain | {name: f"unnest([CAST({value} AS {kind}), NULL])"}
-                path = tmp_path / f"{len(odd)}.parquet"
+                path = tmp_path / f"{len(files)}.parquet"
                 fields = ", ".join(f'{field} AS "{column}"' for column, field in chosen.items())
                 connection.execute(f"COPY (SELECT {fields}) TO '{path}' (FORMAT parquet)")
-                odd.append(path)
+                files.append(path)
         good = tmp_path / "good.parquet"
         fields = ", ".join(f'{field} AS "{column}"' for column, field in plain.items())
         connection.execute(f"COPY (SELECT {fields}) TO '{good}' (FORMAT parquet)")
-    with GroupedFiles([*odd, good], GRID if grid else SORTER, DOOR, "first", columns) as grouped:
-        assert grouped.tallies.total() == 2 * len(odd) + 1
-        assert grouped.tallies["without a declared column"] >= len(odd)
+    with GroupedFiles([*files, good], GRID if grid else VALIDATOR, ACCEPTANCE, "first", columns) as grouped:
+        assert grouped.tallies.total() == 2 * len(files) + 1
+        assert grouped.tallies["without a declared column"] >= len(files)
         assert grouped.rows(1).cells[0] >= 0
-    timed = [path for path, kind in zip(odd[len(TYPES) :], TYPES, strict=False) if kind.startswith("TIMESTAMP")]
-    with GroupedFiles(timed, GRID if grid else SORTER, DOOR, "first", columns) as grouped:
+    timed = [path for path, kind in zip(files[len(TYPES) :], TYPES, strict=False) if kind.startswith("TIMESTAMP")]
+    with GroupedFiles(timed, GRID if grid else VALIDATOR, ACCEPTANCE, "first", columns) as grouped:
         assert grouped.tallies == {"accepted": 4, "without a declared column": 4}
 
 
@@ -210,7 +210,7 @@ def test_any_type_of_column(tmp_path: Path, unit: str, grid: bool) -> None:
     ("column", "time"), [("user", "TIMESTAMP"), ("place", "TIMESTAMP"), ("user", "VARCHAR"), ("time", "VARCHAR")]
 )
 def test_parquet_text_that_is_not_utf8(tmp_path: Path, column: str, time: str) -> None:
-    """Text that is not UTF-8 costs its own row, and is not taken for a name that lacks the bad bytes."""
+    """Text that is not UTF-8 costs its own row, and is not read as the name without the bad bytes."""
     path = tmp_path / "e.parquet"
     bad = {"user": "annQQQQ", "time": "2024-05-01 00:00:1QQQQ", "place": "northQQQQ"}[column]
     row = {"user": "bob", "time": "2024-05-01 00:00:10", "place": "south"} | {column: bad}
@@ -222,7 +222,7 @@ def test_parquet_text_that_is_not_utf8(tmp_path: Path, column: str, time: str) -
         connection.execute(f"COPY t TO '{path}' (FORMAT parquet, COMPRESSION uncompressed)")
     path.write_bytes(path.read_bytes().replace(b"QQQQ", b"\xff\xfe\xfd\xfc"))
     kind = {"user": "with an unusable user", "time": "with an unreadable time", "place": "with an unusable place"}
-    with GroupedFiles([path], SORTER, DOOR, "first", Columns()) as grouped:
+    with GroupedFiles([path], VALIDATOR, ACCEPTANCE, "first", Columns()) as grouped:
         assert grouped.tallies == {"accepted": 2, kind[column]: 1, "without a declared column": 1}
         assert grouped.rows(1).cells.tolist() == [-1, -1, 0]
         assert grouped.rows(1).unlisted.tolist() == [0, 1, 0]
@@ -245,7 +245,7 @@ def test_one_person_in_every_format(tmp_path: Path, ids: list[int]) -> None:
             wanted = f"CAST(\"user\" AS {kind}) AS \"user\", TIMESTAMP '2024-05-01 00:00:10' AS time, 'north' AS place"
             connection.execute(f"COPY (SELECT {wanted} FROM t) TO '{tmp_path / name}.parquet' (FORMAT parquet)")  # noqa: S608
     for name in ("e.csv", "e.ndjson", "whole.parquet", "words.parquet", "decimal.parquet"):
-        with GroupedFiles([tmp_path / name], validator, DOOR, "first", Columns()) as grouped:
+        with GroupedFiles([tmp_path / name], validator, ACCEPTANCE, "first", Columns()) as grouped:
             rows = grouped.rows(1)
             assert rows.cells.tolist() == [0] * len(ids), name
             assert rows.unlisted.tolist() == [0, 0, 0], name
@@ -263,7 +263,7 @@ def test_two_forms_of_a_letter_are_one_person(tmp_path: Path) -> None:
             fields = f"? AS \"user\", CAST('2024-05-01 00:00:10' AS {kind}) AS time, ? AS place"
             connection.execute(f"COPY (SELECT {fields}) TO '{tmp_path / kind}.parquet' (FORMAT parquet)", [user, place])
     for path in sorted(tmp_path.iterdir()):
-        with GroupedFiles([path], validator, DOOR, "first", Columns()) as grouped:
+        with GroupedFiles([path], validator, ACCEPTANCE, "first", Columns()) as grouped:
             assert grouped.rows(1).cells.tolist() == [0], path.name
             assert grouped.rows(1).unlisted.tolist() == [0]
 
@@ -280,7 +280,7 @@ def test_doubles_and_uuids_as_ids_and_decimals_as_degrees(tmp_path: Path) -> Non
                 f"COPY (SELECT {user} AS \"user\", {place}) TO '{tmp_path / name}.parquet' (FORMAT parquet)"
             )
     files = [tmp_path / "doubles.parquet", tmp_path / "uuids.parquet"]
-    with GroupedFiles(files, validator, DOOR, "first", Columns(place=("x", "y"))) as grouped:
+    with GroupedFiles(files, validator, ACCEPTANCE, "first", Columns(place=("x", "y"))) as grouped:
         assert grouped.tallies == {"accepted": 2, "with an unusable user": 2}
         assert grouped.rows(1).cells.tolist() == [2, 2]
 
@@ -295,27 +295,27 @@ def test_epochs_without_a_unit(tmp_path: Path) -> None:
             for name, kind in (("whole", "BIGINT"), ("double", "DOUBLE"), ("text", "VARCHAR")):
                 fields = f"'ann' AS \"user\", CAST({number} AS {kind}) AS time, 'north' AS place"
                 connection.execute(f"COPY (SELECT {fields}) TO '{tmp_path / name}.parquet' (FORMAT parquet)")
-        with GroupedFiles([tmp_path], SORTER, DOOR, "first", Columns()) as grouped:
+        with GroupedFiles([tmp_path], VALIDATOR, ACCEPTANCE, "first", Columns()) as grouped:
             (line,) = advise(grouped.tallies)
             assert line.startswith("5 ")
             assert line.endswith(f"set sources.time_unit = '{unit}'")
-        with GroupedFiles([tmp_path], SORTER, DOOR, "first", Columns(unit=unit)) as grouped:  # type: ignore[arg-type]
+        with GroupedFiles([tmp_path], VALIDATOR, ACCEPTANCE, "first", Columns(unit=unit)) as grouped:  # type: ignore[arg-type]
             assert grouped.tallies["accepted"] == 5
             assert grouped.seen == TimesSeen(START + 10_000_000, START + 10_000_000)
-    words = sort("csv", GOOD["csv"], Columns(unit="ms"))
+    words = validate("csv", GOOD["csv"], Columns(unit="ms"))
     assert words.refused == {Refusal.IN_WORDS: 3}
 
 
 def test_first_and_last_time(tmp_path: Path) -> None:
-    """The first and last readable time are told, of refused events too, for all formats together."""
+    """The first and last readable time cover all formats, refused events included."""
     (tmp_path / "e.csv").write_text("user,time,place\nann,1999-01-01,north\nann,,north\nbob,2024-05-01,north\n")
     with duckdb.connect() as connection:
         fields = "'ann' AS \"user\", unnest([DATE '2024-05-02', DATE '2031-01-01']) AS time, 'north' AS place"
         connection.execute(f"COPY (SELECT {fields}) TO '{tmp_path}/e.parquet' (FORMAT parquet)")
-    with GroupedFiles([tmp_path], SORTER, DOOR, "first", Columns()) as grouped:
+    with GroupedFiles([tmp_path], VALIDATOR, ACCEPTANCE, "first", Columns()) as grouped:
         assert grouped.seen == TimesSeen(to_instant("1999-01-01"), to_instant("2031-01-01"))
     (tmp_path / "e.csv").write_text("user,time,place\n")
-    with GroupedFiles([tmp_path / "e.csv"], SORTER, DOOR, "first", Columns()) as grouped:
+    with GroupedFiles([tmp_path / "e.csv"], VALIDATOR, ACCEPTANCE, "first", Columns()) as grouped:
         assert grouped.seen == TimesSeen()
 
 
@@ -332,16 +332,16 @@ def test_a_last_line_that_is_cut(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"e.{kind}"
     for size in (*range(3, len(line), 20), len(line)):
         path.write_bytes(head + line[:size])
-        with GroupedFiles([path], SORTER, DOOR, "first", Columns()) as grouped:
-            whole = kind == "ndjson" and size == len(line)
-            assert grouped.tallies == ({"accepted": 1} if whole else {"without an end of line": 1})
+        with GroupedFiles([path], VALIDATOR, ACCEPTANCE, "first", Columns()) as grouped:
+            complete = kind == "ndjson" and size == len(line)
+            assert grouped.tallies == ({"accepted": 1} if complete else {"without an end of line": 1})
     path.write_bytes(head + line + b"\n")
-    with GroupedFiles([path], SORTER, DOOR, "first", Columns()) as grouped:
+    with GroupedFiles([path], VALIDATOR, ACCEPTANCE, "first", Columns()) as grouped:
         assert grouped.tallies == {"accepted": 1}
 
 
 def test_the_user_at_the_end_of_a_cut_line(tmp_path: Path) -> None:
-    """`u12` cut to `u1` counts for neither; where a column follows that nobody needs, the line is certain."""
+    """`u12` cut to `u1` counts for neither; where an unused column follows, the line is certain to be complete."""
     path = tmp_path / "e.csv"
     validator = EventValidator(TIMELINE, CELLS, {"u1": 0, "u12": 1}, False)
     for header, line, tallies in (
@@ -351,15 +351,15 @@ def test_the_user_at_the_end_of_a_cut_line(tmp_path: Path) -> None:
         ("time,place,user,note", "2024-05-01T00:00:10Z,north,u1", {"without an end of line": 1}),
     ):
         path.write_text(f"{header}\n{line}")
-        with GroupedFiles([path], validator, DOOR, "first", Columns()) as grouped:
+        with GroupedFiles([path], validator, ACCEPTANCE, "first", Columns()) as grouped:
             assert grouped.tallies == tallies, line
     path.write_text("time,place,user\n2024-05-01T00:00:10Z,north,u1")
-    with GroupedFiles([path], validator, DOOR, "first", Columns(unterminated="accept")) as grouped:
+    with GroupedFiles([path], validator, ACCEPTANCE, "first", Columns(unterminated="accept")) as grouped:
         assert grouped.tallies == {"accepted": 1}
 
 
 def test_every_reason_has_advice() -> None:
-    """Every reason says what to do, the most frequent first; what is no reason is left out."""
+    """Every reason has advice, the most frequent comes first, and tallies that are no refusal are left out."""
     assert set(HINTS) == set(Refusal)
     lines = advise(Counter({"accepted": 9, "late": 1, "malformed": 1_200}))
     assert [line.split(":")[0] for line in lines] == ["1,200 malformed", "1 late"]
@@ -375,17 +375,17 @@ def test_any_file(tmp_path: Path, content: bytes, place: int, damage: bytes) -> 
         with duckdb.connect() as connection:
             fields = "'ann' AS \"user\", TIMESTAMP '2024-05-01 00:00:10' AS time, 'north' AS place FROM range(50)"
             connection.execute(f"COPY (SELECT {fields}) TO '{good}' (FORMAT parquet)")
-    whole = good.read_bytes()
-    at = place % len(whole)
-    (tmp_path / "damaged.parquet").write_bytes(whole[:at] + damage + whole[at + len(damage) :])
-    (tmp_path / "cut.parquet").write_bytes(whole[:at])
+    intact = good.read_bytes()
+    at = place % len(intact)
+    (tmp_path / "damaged.parquet").write_bytes(intact[:at] + damage + intact[at + len(damage) :])
+    (tmp_path / "cut.parquet").write_bytes(intact[:at])
     for name in ("any.csv", "any.ndjson", "any.parquet"):
         (tmp_path / name).write_bytes(content)
     (tmp_path / "headed.csv").write_bytes(b"user,time,place\n" + content)
     for path in tmp_path.iterdir():
         with (
             contextlib.suppress(Unreadable, StoreFull),
-            GroupedFiles([path], SORTER, DOOR, "first", Columns()) as found,
+            GroupedFiles([path], VALIDATOR, ACCEPTANCE, "first", Columns()) as found,
         ):
             assert found.tallies.total() >= 0
             if path.name in ("any.ndjson", "headed.csv"):
@@ -394,7 +394,7 @@ def test_any_file(tmp_path: Path, content: bytes, place: int, damage: bytes) -> 
 
 
 def test_a_full_disk_while_grouping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """DuckDB's own errors never leave: a full disk is `StoreFull`, and no value is in the message."""
+    """A full disk raises `StoreFull` instead of DuckDB's own error, and no value is in the message."""
     path = tmp_path / "e.csv"
     path.write_bytes(b"user,time,place\n" + GOOD["csv"][0] + b"\n")
 
@@ -403,17 +403,17 @@ def test_a_full_disk_while_grouping(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Staging, "insert", fail)
     with pytest.raises(StoreFull, match="disk for temporary files is full") as caught:
-        GroupedFiles([path], SORTER, DOOR, "first", Columns())
+        GroupedFiles([path], VALIDATOR, ACCEPTANCE, "first", Columns())
     assert "ann" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_parquet_before_lines(tmp_path: Path) -> None:
-    """Files of all formats are grouped in one go, in whatever order they come."""
+    """Files of all formats are grouped together, in any order."""
     with duckdb.connect() as connection:
         fields = "'ann' AS \"user\", TIMESTAMP '2024-05-01 00:00:10' AS time, 'north' AS place FROM range(3000)"
         connection.execute(f"COPY (SELECT {fields}) TO '{tmp_path / 'a.parquet'}' (FORMAT parquet)")
     (tmp_path / "b.csv").write_bytes(b"\n".join([b"user,time,place", *GOOD["csv"], b""]))
     (tmp_path / "c.ndjson").write_bytes(b"\n".join([*GOOD["ndjson"], b""]))
     files = [tmp_path / name for name in ("a.parquet", "b.csv", "a.parquet", "c.ndjson")]
-    with GroupedFiles(files, SORTER, DOOR, "first", Columns()) as grouped:
+    with GroupedFiles(files, VALIDATOR, ACCEPTANCE, "first", Columns()) as grouped:
         assert grouped.tallies == {"accepted": 6006}

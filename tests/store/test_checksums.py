@@ -12,9 +12,9 @@ from tests.store.scene import Town, config, random_rows, sorted_events
 
 from wevent import Dynamic, Fixed
 from wevent.errors import CorruptState
-from wevent.store.checking import check_store
-from wevent.store.rows import CHECKSUM, check_table, checksum, insert, update
-from wevent.store.schema import metadata, releases, requirements, seats, slots
+from wevent.store.checksums import CHECKSUM, check_table, checksum, insert, update
+from wevent.store.damage import check_store
+from wevent.store.schema import metadata, releases, requirement_changes, row_assignments, slots
 
 
 @pytest.fixture
@@ -67,15 +67,17 @@ def test_every_column_of_every_table_is_sealed(town: Town) -> None:
             changed = {**row, column.name: other(row[column.name])}
             if column.name != CHECKSUM:
                 assert checksum(table, changed) != row[CHECKSUM], (table.name, column.name)
-            constrained = column.name in ("kind", "decision", "counts", "part") or column is requirements.c.source
+            constrained = (
+                column.name in ("kind", "decision", "counts", "part") or column is requirement_changes.c.source
+            )
             if column.primary_key or constrained:
                 continue  # other constraints refuse these changes already
             with pytest.raises(CorruptState, match="checksum"), town.database.write() as connection:
                 connection.execute(table.update().where(here).values({column.name: changed[column.name]}))
                 check_table(connection, table)
             seen.add(table.name)
-    assert seen >= {"about", "streams", "people", "requirements", "slots", "releases", "shown", "learned", "seats"}
-    assert seen >= {"states", "waiting", "carried", "tallies"}
+    assert seen >= {"about", "streams", "people", "requirement_changes", "slots", "releases", "shown", "learned"}
+    assert seen >= {"row_assignments", "states", "waiting", "carried", "tallies"}
     assert check_store(town.database) > 20
 
 
@@ -90,7 +92,7 @@ def test_all_but_one_column_is_sealed() -> None:
     assert loose == [("streams", "id")]
 
 
-@pytest.mark.parametrize("table", ["slots", "seats", "people", "states", "learned", "requirements"])
+@pytest.mark.parametrize("table", ["slots", "row_assignments", "people", "states", "learned", "requirement_changes"])
 def test_opening_notices(town: Town, table: str, tmp_path: Path) -> None:
     """A stream with a damaged row that opening reads is not opened; nothing is released."""
     damaged = metadata.tables[table]
@@ -98,9 +100,9 @@ def test_opening_notices(town: Town, table: str, tmp_path: Path) -> None:
         "slots": {"charged": 1},
         "states": {"slot": 77},
         "learned": {"slot": 77},
-        "seats": {"row": 77},
+        "row_assignments": {"row": 77},
         "people": {"name": "x"},
-        "requirements": {"stored": 1},
+        "requirement_changes": {"stored": 1},
     }
     key = next(c for c in damaged.primary_key.columns if c.name != "stream")
     with town.database.write() as connection:
@@ -125,8 +127,8 @@ def test_order_of_columns_is_free(town: Town) -> None:
     """Many rows are inserted with columns in any order, more than one batch of them."""
     rows = [(row, 1, slot, 7) for row, slot in enumerate(range(100, 30_100))]
     with town.database.write() as connection:
-        assert insert(connection, seats, ("row", "stream", "since", "person"), rows) == 30_000
-        assert check_table(connection, seats, seats.c.person == 7) == 30_000
+        assert insert(connection, row_assignments, ("row", "stream", "from_slot", "person"), rows) == 30_000
+        assert check_table(connection, row_assignments, row_assignments.c.person == 7) == 30_000
 
 
 def test_numbers_that_a_database_changes(town: Town) -> None:

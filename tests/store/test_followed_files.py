@@ -14,10 +14,10 @@ from tests.store.scene import CELLS, Town, spy
 from tests.store.test_feeding import Hand, iso, live
 
 from wevent.events.following import ReadPosition, find_again, fingerprint, inode
+from wevent.store.accounting import read_tallies
 from wevent.store.feeding import Feed
-from wevent.store.followed import FollowedFile
-from wevent.store.intake import read_tallies
-from wevent.store.positions import read_positions
+from wevent.store.followed_files import FollowedFile
+from wevent.store.intake import read_positions
 from wevent.store.sources import accept_files
 
 

@@ -17,9 +17,9 @@ from wevent.events.following import ReadPosition, find_again, fingerprint, inode
 from wevent.events.formats import Format, LineReader, line_reader
 from wevent.events.lines import Lines
 from wevent.events.refusals import Refusal, RefusedEvent
-from wevent.events.validation import unfinished
-from wevent.store.feeding import Feed, Look
-from wevent.store.positions import forget_position, keep_position, read_positions
+from wevent.events.validation import refuse_unfinished
+from wevent.store.feeding import ClockLook, Feed
+from wevent.store.intake import forget_position, keep_position, read_positions
 
 GRACE = 10.0
 """Seconds in which nothing was written to a rotated file, before it counts as finished: a program may go on writing to
@@ -61,7 +61,7 @@ class OpenFile:
         """Whether the file begins with what was read up to a position."""
         return position.fits(self._file)
 
-    def read(self, look: Look) -> bool:
+    def read(self, look: ClockLook) -> bool:
         """Accept every line that has ended by now; False if the file was cut or written anew."""
         size = os.fstat(self._file.fileno()).st_size
         acceptance_window = self._feed.acceptance_window(
@@ -82,7 +82,7 @@ class OpenFile:
             self.position, self.written = position, time.monotonic()
         return True
 
-    def take_last(self, look: Look) -> bool:
+    def take_last(self, look: ClockLook) -> bool:
         """Accept what stands behind the last newline if it is certain to be a whole line; nothing is read after it."""
         if self._read is None and self._kind == "ndjson":
             self._read = self._reader(None)
@@ -136,7 +136,7 @@ class FollowedFile:
         for file in self._files:
             file.close()
 
-    def read(self, look: Look) -> None:
+    def read(self, look: ClockLook) -> None:
         """Accept all lines there are, the oldest file first."""
         self._notice_new_file()
         for file in list(self._files):
@@ -146,7 +146,7 @@ class FollowedFile:
             if time.monotonic() - file.written > self._grace:
                 self._finish(file, look)
 
-    def finish(self, look: Look) -> None:
+    def finish(self, look: ClockLook) -> None:
         """Count every file but the one that has the name as finished; say if that one ends within a line."""
         for file in self._files[:-1]:
             self._finish(file, look)
@@ -227,7 +227,7 @@ class FollowedFile:
         self._files.append(OpenFile(self._feed, self._path, self._name, self._kind))
         self._keep_positions()
 
-    def _begin_anew(self, file: OpenFile, look: Look) -> None:
+    def _begin_anew(self, file: OpenFile, look: ClockLook) -> None:
         """A file was cut: finish what was copied of it before, if it can be found, then read it from its start."""
         old = file.position
         place = find_again(self._path, old) if old.place else None
@@ -251,10 +251,10 @@ class FollowedFile:
         self._keep_positions(forget)
         self._files[-1].read(look)
 
-    def _finish(self, file: OpenFile, look: Look) -> None:
+    def _finish(self, file: OpenFile, look: ClockLook) -> None:
         """A rotated file was read to its end: forget it."""
         if file.rest and not file.take_last(look):
-            self._feed.keep(unfinished())
+            self._feed.keep(refuse_unfinished())
         self._keep_positions(forget=[file.position], without=file)
         self._files.remove(file)
         file.close()

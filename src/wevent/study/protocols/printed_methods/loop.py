@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wevent.study.protocols.printed_methods.choice import Choice, choose, measure_change, publish
-from wevent.study.protocols.printed_methods.schedules import Schedule
+from wevent.study.protocols.printed_methods.choice import PrintedChoice, choose, measure_change, publish
+from wevent.study.protocols.printed_methods.schedules import PrintedSchedule
 from wevent.study.protocols.printed_methods.segments import LENGTH, Array, Flags, Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PrintedRun:
     """What came out of all segments.
 
     Attributes:
@@ -31,13 +31,13 @@ class Played:
     spent: Floats
 
 
-def play(
-    schedule: Schedule,
+def run_segments(
+    schedule: PrintedSchedule,
     counts: Array,
     sizes: Array,
-    limit: Callable[[Choice], Floats],
+    limit: Callable[[PrintedChoice], Floats],
     random: np.random.Generator,
-) -> Played:
+) -> PrintedRun:
     """Run a schedule over all segments.
 
     Args:
@@ -64,4 +64,4 @@ def play(
         released[:, slot], published[:, slot] = shown, fresh
         spent[:, slot] = np.minimum(offer.change_budget, measured[:, None])
         spent[fresh, slot] += np.minimum(offer.publish_budget, choice.threshold[:, None])[fresh]
-    return Played(released, published, spent)
+    return PrintedRun(released, published, spent)

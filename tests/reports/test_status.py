@@ -14,10 +14,10 @@ from wevent.cli.main import main
 from wevent.config.model import Config
 from wevent.events.timeline import show_instant
 from wevent.reports.audit import audit
+from wevent.reports.combined_loss import read_combined_losses
 from wevent.reports.history import read_history
 from wevent.reports.officer import Judged, officer_page
-from wevent.reports.standing import standing
-from wevent.reports.together import read_together
+from wevent.reports.status import stream_status
 from wevent.reports.wording import settings_in_words
 from wevent.store.database import open_database
 
@@ -51,7 +51,7 @@ def test_one_person_keeps_everybody_silent(tmp_path: Path) -> None:
     with town.session() as session:
         for slot in range(1, 13):
             session.release(random_rows(session, slot))
-    now = standing(read_history(town.database))
+    now = stream_status(read_history(town.database))
     assert (now.silent, now.people, now.short) == (11, 41, 1)
     assert "no publication for 11 slots: 1 people have too little budget left" in str(now)
     assert now.worth_saying
@@ -65,7 +65,7 @@ def test_nobody_is_short_where_all_is_well(tmp_path: Path) -> None:
     with town.session() as session:
         for slot in range(1, 6):
             session.release(random_rows(session, slot))
-    now = standing(read_history(town.database))
+    now = stream_status(read_history(town.database))
     assert now.people == 9
     assert now.short == 0
     assert now.slots == 5
@@ -81,13 +81,13 @@ def test_what_is_left_counts_everything_alive(tmp_path: Path) -> None:
             if slot == 4:
                 town.ask({"ann": Fixed(50, 1)})
             session.release(random_rows(session, slot))
-    assert standing(read_history(town.database)).typical == 10**9  # (4, 4) lives on, and 3 of it are spent
+    assert stream_status(read_history(town.database)).typical == 10**9  # (4, 4) lives on, and 3 of it are spent
     both = Town(tmp_path / "b.db", tmp_path / "b.json", config(privacy={"mechanism": "dpbd", "history_slots": 8}))
     both.ask({"ann": Dynamic((4, 4), (3, 3))})
     with both.session() as session:
         session.release(random_rows(session, 1))
     spent = int(read_history(both.database).slots[0].spent.sum())
-    assert standing(read_history(both.database)).typical == 3 * 10**9 - spent
+    assert stream_status(read_history(both.database)).typical == 3 * 10**9 - spent
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def _shared(name: str, width: str = "1 min") -> Config:
 def test_what_streams_cost_together(two: Path) -> None:
     """Ann and bob are in both: 10 minutes of `two` cost 3, and at most three windows of 4 minutes of `one` 1 each."""
     with open_database(two / "town.db", read_only=True) as database:
-        found = read_together(database)
+        found = read_combined_losses(database)
     assert [(line.people, line.epsilon, line.longest.stream) for line in found] == [(2, 6 * 10**9, "two")]
     assert "Together up to epsilon=6 in 10 min" in str(found[0])
     page = officer_page([Judged(audit(read_history(open_database(two / "town.db"), "one")), {})], found)
@@ -137,7 +137,7 @@ def test_groups_count_for_people_of_other_streams(tmp_path: Path) -> None:
     one.ask({"ann": Fixed(3, 4)})
     two.ask({"bob": Fixed(5, 2)})
     with open_database(tmp_path / "town.db", read_only=True) as database:
-        found = {(line.people, line.epsilon // 10**9) for line in read_together(database)}
+        found = {(line.people, line.epsilon // 10**9) for line in read_combined_losses(database)}
     assert found == {(1, 3 + 2 * 2), (1, 1 + 5), (20, 3)}
 
 
@@ -225,7 +225,7 @@ def test_status_after_a_restore(
     begin, end, free = (show_instant(START + minutes * 60_000_000) for minutes in (4, 5, 2 + hold))
     assert f"next is slot 5 ({begin}), over at {end}; close it with `wevent publish --until`" in said
     assert f"everybody is held back: nothing is spent before slot {3 + hold} ({free})" in said
-    now = standing(read_history(town.database))
+    now = stream_status(read_history(town.database))
     assert (now.held_until, now.advice) == (3 + hold, [])
 
 

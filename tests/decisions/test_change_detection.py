@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from wevent import Decision, Fixed, Mechanism, Publisher, Register, Slot, auto
 from wevent.budgets.paced import PacedWithChangeDetection
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.estimators import Unbiased
 from wevent.noise import SeededNoise
 from wevent.releases.filters import StateSpace, Unfiltered
 
 
 def publisher(interval: int, view: object = Unfiltered, seed: int = 1) -> Publisher:
-    pace = PacedWithChangeDetection(interval)
     register = Register().with_group("everybody", Fixed(10, 400), 10_000)
-    mechanism = Mechanism("watched", pace, WatchTrigger(pace), Unbiased(), view)  # type: ignore[arg-type]
+    schedule = partial(PacedWithChangeDetection, interval)
+    mechanism = Mechanism("watched", schedule, ChangeDetectionTrigger, Unbiased, view)  # type: ignore[arg-type]
     return Publisher(register, 2, mechanism, noise=SeededNoise(seed), fast=False)
 
 
@@ -50,13 +52,13 @@ def test_looking_is_foretold_where_jumps_can_be_seen(jump: int, seen: bool) -> N
     """Only after a jump, and only if the like of it stands out from what a tenth of the budget measures."""
     register = Register().with_group("everybody", Fixed(1, 50), 200_000)
     publisher = auto(register, 100, noise=SeededNoise(1), fast=False)
-    part, looking = np.full((1, 1), 10**9 // 50), np.array([10**9 // 500])
-    assert publisher._foretell(np.ones(1, np.int64), part, looking) is None
+    part, change_budget = np.full((1, 1), 10**9 // 50), np.array([10**9 // 500])
+    assert publisher._forecast_errors(np.ones(1, np.int64), part, change_budget) is None
     for slot in range(1, 201):
         up = np.where(np.arange(100) % 2, jump, -jump) * (slot // 150 % 2)
         publisher.step(Slot(slot, counts=1_000 + up[None, :]))
-    assert (publisher.view.reach > 0) == (jump > 0)
-    assert (publisher._foretell(np.ones(1, np.int64), part, looking) is not None) == seen
+    assert (publisher.filter.reach > 0) == (jump > 0)
+    assert (publisher._forecast_errors(np.ones(1, np.int64), part, change_budget) is not None) == seen
 
 
 def test_state() -> None:
@@ -64,9 +66,9 @@ def test_state() -> None:
     watched = publisher(9)
     for slot in range(1, 60):
         watched.step(Slot(slot, counts=np.array([[100 + slot, 50]])))
-    trigger = watched.mechanism.trigger
-    assert isinstance(trigger, WatchTrigger)
-    twin = WatchTrigger(trigger.pace)
+    trigger = watched.trigger
+    assert isinstance(trigger, ChangeDetectionTrigger)
+    twin = ChangeDetectionTrigger()
     twin.restore(trigger.state())
-    assert twin.state()["seen"] == trigger.state()["seen"]
+    assert twin.state()["measured"] == trigger.state()["measured"]
     assert twin.state()["usual"] == pytest.approx(trigger.state()["usual"])

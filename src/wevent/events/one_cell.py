@@ -1,7 +1,7 @@
-"""One cell per person and slot: a slot's events come in, batch by batch, the cell of each person goes out.
+"""Chooses the one cell of each person in a slot: the first, the last or the most frequent one.
 
 A person's cell depends on that person's events alone. Events that are the same in person, instant and cell are one
-event: whoever delivers twice changes nothing.
+event: a second delivery changes nothing.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ OneCell = Literal["first", "last", "most_frequent"]
 Ints = npt.NDArray[np.int64]
 
 
-class Bounding(Protocol):
-    """Takes events in any order and any batches."""
+class OneCellChoice(Protocol):
+    """Chooses for one slot, from events in any order and any batches."""
 
-    def take(self, person: Ints, offset: Ints, cell: Ints) -> None:
-        """More events: who, microseconds since the slot began, which cell (axes: event)."""
+    def add(self, person: Ints, offset: Ints, cell: Ints) -> None:
+        """Add events: person, microseconds since the slot began, cell (axes: event)."""
         ...
 
     def cells(self) -> Ints:
-        """The one cell of each person, -1 for nobody seen (axes: person)."""
+        """The one cell of each person, -1 for a person without events (axes: person)."""
         ...
 
 
-def bounding(policy: OneCell, people: int, domain: int) -> Bounding:
-    """A fresh bounding for one slot, over persons 0 … people - 1."""
+def choose_one_cell(policy: OneCell, people: int, domain: int) -> OneCellChoice:
+    """A fresh choice for one slot, over persons 0 … people - 1."""
     if policy == "most_frequent":
         return _MostFrequent(people, domain)
     if policy in ("first", "last"):
@@ -41,13 +41,13 @@ def bounding(policy: OneCell, people: int, domain: int) -> Bounding:
 
 
 class _Extreme:
-    """The first or the last: one number per person says both when and where."""
+    """The first or the last cell: one number per person holds both offset and cell."""
 
     def __init__(self, policy: OneCell, people: int, domain: int) -> None:
         self._last, self._domain = policy == "last", domain
         self._best = np.full(people, -1 if self._last else 2**63 - 1, np.int64)
 
-    def take(self, person: Ints, offset: Ints, cell: Ints) -> None:
+    def add(self, person: Ints, offset: Ints, cell: Ints) -> None:
         if self._last:
             np.maximum.at(self._best, person, offset * self._domain + (self._domain - 1 - cell))
         else:
@@ -64,16 +64,16 @@ class _MostFrequent:
 
     def __init__(self, people: int, domain: int) -> None:
         self._people, self._domain = people, domain
-        self._kept: list[Ints] = []
+        self._batches: list[Ints] = []
 
-    def take(self, person: Ints, offset: Ints, cell: Ints) -> None:
-        self._kept.append(np.stack([person, cell, offset]))
+    def add(self, person: Ints, offset: Ints, cell: Ints) -> None:
+        self._batches.append(np.stack([person, cell, offset]))
 
     def cells(self) -> Ints:
         best = np.full(self._people, -1, np.int64)
-        if not self._kept:
+        if not self._batches:
             return best
-        events = np.concatenate(self._kept, axis=1)
+        events = np.concatenate(self._batches, axis=1)
         events = events[:, np.lexsort(events[::-1])]
         fresh = np.ones(events.shape[1], bool)
         fresh[1:] = (events[:, 1:] != events[:, :-1]).any(axis=0)

@@ -1,17 +1,17 @@
-"""What people ask for, in words: a file or words of a command come in, checked requirements go out.
+"""Reads requirement changes from a file, and single requirements from the words of a command.
 
-An epsilon or a window is a number or the name of a level. No error names a user: files are told by their lines.
+An epsilon or a window is a number or the name of a level. No error names a user: it names the line of the file.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Requirement, check_limits
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.config.people import LEAVE
 from wevent.errors import InvalidRequirement, Unreadable, WeventError, WrongKind
@@ -23,22 +23,13 @@ COLUMNS = ("user", "epsilon", "window")
 BACKWARD = ("backward_epsilon", "backward_window")
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """One line of a file of requirements; None is to leave."""
-
-    user: str = field(repr=False)
-    requirement: Requirement | None
-    line: int
-
-
-def to_requirement(
+def parse_requirement(
     config: Config, epsilon: str, window: str, backward_epsilon: str = "", backward_window: str = ""
 ) -> Requirement | None:
-    """The requirement of some words, within the operator's limits.
+    """Read a requirement from words and check it against the operator's limits.
 
     Guarantees:
-        Words that are neither numbers nor names of levels, or ask for more than the limits, raise `InvalidRequirement`.
+        Words that are neither numbers nor names of levels, and more than the limits allow, raise `InvalidRequirement`.
         Leaving goes with no other words.
         Where the mechanism is dynamic and a backward side is given, the result is dynamic; otherwise it is fixed.
     """
@@ -72,7 +63,7 @@ def check_requirement(config: Config, requirement: Requirement) -> None:
         raise InvalidRequirement(f"window={longest} with people carried for {config.people.carry} slots is too long")
 
 
-def read_requirements(path: Path, config: Config) -> Iterator[Asking]:
+def read_requirement_file(path: Path, config: Config) -> Iterator[RequirementChange]:
     """Read a CSV file with the columns user, epsilon, window and, for dynamic requirements, the backward side.
 
     Guarantees:
@@ -88,17 +79,17 @@ def read_requirements(path: Path, config: Config) -> Iterator[Asking]:
         raise Unreadable(f"{path}: not in UTF-8", file=str(path)) from None
 
 
-def _rows(reader: csv.DictReader[str], path: Path, config: Config) -> Iterator[Asking]:
+def _rows(reader: csv.DictReader[str], path: Path, config: Config) -> Iterator[RequirementChange]:
     line = 1
-    lines: dict[str, int] = {}
+    lines: dict[Hashable, int] = {}
     try:
         _check_header(reader.fieldnames or (), path)
         for row in reader:
             line = reader.line_num
-            asking = _asking(row, config, line)
-            if lines.setdefault(asking.user, line) != line:
-                raise InvalidRequirement(f"the same user as in line {lines[asking.user]}; keep one of the two")
-            yield asking
+            change = _to_change(row, config, line)
+            if lines.setdefault(change.user, line) != line:
+                raise InvalidRequirement(f"the same user as in line {lines[change.user]}; keep one of the two")
+            yield change
     except csv.Error:
         raise Unreadable(f"{path}, line {line + 1}: broken quotes", file=str(path), line=line + 1) from None
     except Unreadable:
@@ -117,17 +108,17 @@ def _check_header(names: Sequence[str], path: Path) -> None:
         )
 
 
-def _asking(row: dict[str, str], config: Config, line: int) -> Asking:
+def _to_change(row: dict[str, str], config: Config, line: int) -> RequirementChange:
     if None in row or None in row.values():
         raise InvalidRequirement("another number of fields than in the header")
     words = [(row.get(name) or "").strip() for name in (*COLUMNS[1:], *BACKWARD)]
-    return Asking(to_name(row["user"]), to_requirement(config, *words), line)
+    return RequirementChange(to_name(row["user"]), parse_requirement(config, *words), line=line)
 
 
 def serves_dynamic(config: Config) -> bool:
     """Whether the configured mechanism serves dynamic requirements."""
     publisher = RECIPES[config.privacy.mechanism](Register(), 1, fast=False)
-    return publisher.mechanism.schedule.dynamic is not None
+    return publisher.schedule.dynamic is not None
 
 
 def _epsilon(config: Config, word: str) -> str:

@@ -14,10 +14,10 @@ from sqlalchemy.engine import Connection
 from wevent.cohorts.requirement import BudgetWindow, Fixed
 from wevent.config.model import Config
 from wevent.reports.times import SlotTimes
-from wevent.store.arrays import whole
+from wevent.store.arrays import decode_integers
 from wevent.store.database import Database
-from wevent.store.requirements import Kept, find_person, last_charged, read_changes, standing
-from wevent.store.schema import releases, seats, slots
+from wevent.store.requirements import StoredChange, change_statuses, find_person, last_charged, read_changes
+from wevent.store.schema import releases, row_assignments, slots
 from wevent.store.streams import find_stream
 from wevent.units import show
 
@@ -42,7 +42,7 @@ class WindowAccount:
     """
 
     what: str
-    since: int
+    from_slot: int
     first: int
     last: int
     units: int
@@ -70,14 +70,14 @@ class WindowAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class PersonReport:
     """Everything that is kept of one person's requirements; each change with what became of it.
 
     Attributes:
         charged: the newest charged slot, 0 if there is none.
         listed: the slot from which on they were first listed.
         total: all that was spent on them since then.
-        changes: with one of the words of `standing`, as seen in the newest charged slot.
+        changes: with one of the words of `change_statuses`, as seen in the newest charged slot.
         windows: of what is in force and of older requirements whose windows are not over.
         times: when slots are.
     """
@@ -85,7 +85,7 @@ class Subject:
     charged: int
     listed: int
     total: int
-    changes: list[tuple[Kept, str]]
+    changes: list[tuple[StoredChange, str]]
     windows: list[WindowAccount]
     times: SlotTimes
 
@@ -97,15 +97,15 @@ class _Side:
     what: str
     units: int
     window: int
-    since: int
+    from_slot: int
     forward: bool
 
     def begin(self, last: int) -> int:
         """The first slot of the window that ends in a slot."""
-        return max(last - self.window + 1, self.since if self.forward else 1)
+        return max(last - self.window + 1, self.from_slot if self.forward else 1)
 
 
-def read_subject(database: Database, config: Config, name: str) -> Subject | None:
+def read_person_report(database: Database, config: Config, name: str) -> PersonReport | None:
     """What is kept of one person, None for somebody who was never listed."""
     stream, settings = find_stream(database, config.stream.name)
     with database.read() as connection:
@@ -113,14 +113,14 @@ def read_subject(database: Database, config: Config, name: str) -> Subject | Non
         if person is None:
             return None
         changes = list(read_changes(connection, stream.id, person=person))
-        listed = min((change.since for change in changes), default=1)
+        listed = min((change.from_slot for change in changes), default=1)
         charged = last_charged(connection, stream.id)
-        words = standing(changes, charged)
+        words = change_statuses(changes, charged)
         effective = [change for change, word in zip(changes, words, strict=True) if word in ("in force", "over")]
         sides = _alive(effective, charged, _end(changes, words, charged), config.people.carry)
         first = min((side.begin(charged + 1) for side in sides), default=listed)
         spends, given_up, held = _spends(connection, stream.id, person, min(first, listed), listed)
-    return Subject(
+    return PersonReport(
         charged,
         listed,
         sum(units for number, units in spends.items() if number >= listed),
@@ -140,24 +140,24 @@ def _window(side: _Side, last: int, spends: dict[int, int], given_up: list[int],
             break
         rest -= inside[number]
         free = max(free, number + side.window)
-    inherited = sum(units for number, units in inside.items() if number < side.since)
+    inherited = sum(units for number, units in inside.items() if number < side.from_slot)
     lost = any(number >= begin for number in given_up)
     return WindowAccount(
-        side.what, side.since, begin, last, side.units, sum(inside.values()), inherited, free, given_up=lost
+        side.what, side.from_slot, begin, last, side.units, sum(inside.values()), inherited, free, given_up=lost
     )
 
 
-def _end(changes: list[Kept], words: list[str], charged: int) -> int:
+def _end(changes: list[StoredChange], words: list[str], charged: int) -> int:
     """The last slot in which what is in force now holds, as far as it is known: before the first pending change."""
-    pending = [change.since for change, word in zip(changes, words, strict=True) if word == "pending"]
+    pending = [change.from_slot for change, word in zip(changes, words, strict=True) if word == "pending"]
     return min(pending, default=charged + 2) - 1
 
 
-def _alive(changes: list[Kept], charged: int, end_of_last: int, carry: int) -> list[_Side]:
+def _alive(changes: list[StoredChange], charged: int, end_of_last: int, carry: int) -> list[_Side]:
     """Sides that bind in the slot after the newest charged one."""
     found: list[_Side] = []
     slot = charged + 1
-    ends = [change.since - 1 for change in changes[1:]] + [end_of_last]
+    ends = [change.from_slot - 1 for change in changes[1:]] + [end_of_last]
     for change, end in zip(changes, ends, strict=False):
         required = change.requirement
         if required is None:
@@ -173,7 +173,7 @@ def _alive(changes: list[Kept], charged: int, end_of_last: int, carry: int) -> l
             window = side.window + carry - 1
             if slot <= end + window - 1 or end >= charged:
                 what = f"{name}epsilon over {side.window} slots ({when})"
-                found.append(_Side(what, side.units, window, change.since, name == "forward "))
+                found.append(_Side(what, side.units, window, change.from_slot, name == "forward "))
     return found
 
 
@@ -185,9 +185,13 @@ def _spends(
     Before somebody was listed they may have been counted with the unlisted people.
     """
     rows: dict[int, list[tuple[int, int]]] = {person: [], GROUP: []}
-    order = sa.select(seats.c.person, seats.c.since, seats.c.row).where(seats.c.stream == stream)
-    for who, since, row in connection.execute(order.where(seats.c.person.in_(rows)).order_by(seats.c.since)):
-        rows[who].append((since, row))
+    order = sa.select(row_assignments.c.person, row_assignments.c.from_slot, row_assignments.c.row).where(
+        row_assignments.c.stream == stream
+    )
+    for who, from_slot, row in connection.execute(
+        order.where(row_assignments.c.person.in_(rows)).order_by(row_assignments.c.from_slot)
+    ):
+        rows[who].append((from_slot, row))
     both = slots.outerjoin(releases, (releases.c.stream == slots.c.stream) & (releases.c.slot == slots.c.slot))
     chosen = sa.select(slots, releases.c.decision).select_from(both)
     spends: dict[int, int] = {}
@@ -201,11 +205,11 @@ def _spends(
         row = _row(rows[GROUP if record.slot < listed else person], record.slot)
         if row >= 0:
             refunded = record.decision in ("skipped", "nullified")
-            spends[record.slot] = int(whole(record.change_budget)[row]) + (
-                0 if refunded else int(whole(record.publish_budget)[row])
+            spends[record.slot] = int(decode_integers(record.change_budget)[row]) + (
+                0 if refunded else int(decode_integers(record.publish_budget)[row])
             )
     return spends, given_up, held
 
 
-def _row(since: list[tuple[int, int]], slot: int) -> int:
-    return next((row for begin, row in reversed(since) if begin <= slot), -1)
+def _row(from_slot: list[tuple[int, int]], slot: int) -> int:
+    return next((row for begin, row in reversed(from_slot) if begin <= slot), -1)

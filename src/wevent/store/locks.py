@@ -13,8 +13,7 @@ from sqlalchemy.engine import Connection
 
 from wevent.errors import StoreUnavailable, StreamBusy
 from wevent.store.database import Database
-from wevent.store.failures import guarded
-from wevent.store.paths import make_private
+from wevent.store.failures import guarded, make_private
 
 
 class Lock(Protocol):
@@ -25,7 +24,7 @@ class Lock(Protocol):
         ...
 
 
-def exclude_others(database: Database, stream: int) -> Lock:
+def lock_stream(database: Database, stream: int) -> Lock:
     """Lock a stream for this process.
 
     Guarantees:

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.errors import CorruptState
+from wevent.store.checksums import check_table, damaged
 from wevent.store.database import SCHEMA, Database, seal_of_schema
-from wevent.store.rows import check_table, damaged
 from wevent.store.schema import (
     about,
     carried,
@@ -21,8 +21,8 @@ from wevent.store.schema import (
     metadata,
     people,
     releases,
-    requirements,
-    seats,
+    requirement_changes,
+    row_assignments,
     shown,
     slots,
     states,
@@ -30,7 +30,7 @@ from wevent.store.schema import (
     waiting,
 )
 
-_WHOLE = (people, demand, seats, states, learned, carried, waiting)
+_WHOLE = (people, demand, row_assignments, states, learned, carried, waiting)
 UNREADABLE = (TypeError, ValueError, LookupError, OverflowError)
 """What Python says of values that no row ever had, such as keys of a damaged index."""
 
@@ -38,7 +38,7 @@ SMALL = 16_384
 """Pages of a SQLite file, 64 MiB, up to which opening a stream checks all of them; of a larger file it checks the
 pages of those tables that it reads as a whole, and the audit checks the rest."""
 
-_HISTORY = (requirements, seats, slots, releases, shown, waiting)
+_HISTORY = (requirement_changes, row_assignments, slots, releases, shown, waiting)
 _SINCE_STATE = ((slots, slots.c.slot), (releases, releases.c.slot), (shown, shown.c.slot))
 
 
@@ -81,11 +81,16 @@ def check_stream(connection: Connection, stream: int, *, embedded: bool) -> None
     check_table(connection, streams, streams.c.id == stream)
     for table in _WHOLE:
         check_table(connection, table, table.c.stream == stream)
-    since = _largest(connection, states, states.c.slot, stream)
+    from_slot = _largest(connection, states, states.c.slot, stream)
     source = _largest(connection, releases, releases.c.source, stream)
     for table, slot in _SINCE_STATE:
-        check_table(connection, table, table.c.stream == stream, (slot >= since) | (slot == source))
-    check_table(connection, requirements, requirements.c.stream == stream, requirements.c.since >= since)
+        check_table(connection, table, table.c.stream == stream, (slot >= from_slot) | (slot == source))
+    check_table(
+        connection,
+        requirement_changes,
+        requirement_changes.c.stream == stream,
+        requirement_changes.c.from_slot >= from_slot,
+    )
 
 
 def _check_pages(connection: Connection, pragma: str) -> None:
@@ -104,14 +109,14 @@ def _largest(connection: Connection, table: sa.Table, column: sa.Column[int], st
 def _check_numbers(connection: Connection, stream: sa.Row[Any]) -> None:
     """People and requirement changes are numbered without gaps, so that a row that vanished is noticed."""
     listed = sa.select(sa.func.count()).where(people.c.stream == stream.id)
-    stored = sa.select(sa.func.count()).where(requirements.c.stream == stream.id)
+    stored = sa.select(sa.func.count()).where(requirement_changes.c.stream == stream.id)
     number_of_people, changes = connection.execute(listed).scalar_one(), connection.execute(stored).scalar_one()
-    last = _largest(connection, requirements, requirements.c.person, stream.id)
+    last = _largest(connection, requirement_changes, requirement_changes.c.person, stream.id)
     if number_of_people and number_of_people != last + 1:
         raise CorruptState("people are missing in the store; restore it from a whole copy", table=people.name)
     if changes != stream.changes - stream.changes_lost:
         raise CorruptState("requirement changes are missing in the store; restore it from a whole copy",
-                           table=requirements.name)  # fmt: skip
+                           table=requirement_changes.name)  # fmt: skip
 
 
 def check_schema(connection: Connection) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wevent.budgets.feasibility import DynamicPromise, FixedPromise, Promise, worst
 from wevent.cohorts.requirement import Dynamic, Fixed
-from wevent.study.watch import FixedWatch, MovingWatch
+from wevent.study.window_check import DynamicWindowCheck, FixedWindowCheck
 
 spends = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=40)
 fixed = st.builds(Fixed, st.sampled_from(["0.00000004", "0.0000001", "0.000002"]), st.integers(1, 9))
@@ -18,14 +18,15 @@ sides = st.tuples(st.sampled_from(["0.00000004", "0.0000001", "0.000002"]), st.i
 moving = st.builds(Dynamic, sides, sides)
 
 
-@given(spends=spends, asked=st.tuples(fixed, fixed))
-def test_the_fullest_window_is_found(spends: list[tuple[int, int]], asked: tuple[Fixed, Fixed]) -> None:
+@given(spends=spends, required=st.tuples(fixed, fixed))
+def test_the_fullest_window_is_found(spends: list[tuple[int, int]], required: tuple[Fixed, Fixed]) -> None:
     """Equal to the plain checker of every window, row by row."""
-    watch = FixedWatch(asked)
+    watch = FixedWindowCheck(required)
     for slot in spends:
         watch.add(np.array(slot))
     for_each = [
-        worst([slot[row] for slot in spends], [FixedPromise(one.units, one.window, 1)]) for row, one in enumerate(asked)
+        worst([slot[row] for slot in spends], [FixedPromise(one.units, one.window, 1)])
+        for row, one in enumerate(required)
     ]
     assert watch.worst() == max(for_each)
 
@@ -33,16 +34,16 @@ def test_the_fullest_window_is_found(spends: list[tuple[int, int]], asked: tuple
 @given(spends=spends, data=st.data())
 def test_the_fullest_window_of_any_declaration_is_found(spends: list[tuple[int, int]], data: st.DataObject) -> None:
     """Equal to the plain checker where every slot declares anew."""
-    asked = [data.draw(st.tuples(moving, moving)) for _ in spends]
-    watch = MovingWatch(asked[0])
-    for number, (slot, wishes) in enumerate(zip(spends, asked, strict=True)):
+    required = [data.draw(st.tuples(moving, moving)) for _ in spends]
+    watch = DynamicWindowCheck(required[0])
+    for number, (slot, requirements) in enumerate(zip(spends, required, strict=True)):
         if number:
-            watch.ask(list(enumerate(wishes)))
+            watch.change(list(enumerate(requirements)))
         watch.add(np.array(slot))
     promised: list[list[Promise]] = [
         [
             DynamicPromise(t, one.backward.units, one.backward.window, one.forward.units, one.forward.window)
-            for t, one in enumerate((wishes[row] for wishes in asked), start=1)
+            for t, one in enumerate((requirements[row] for requirements in required), start=1)
         ]
         for row in range(2)
     ]
@@ -51,7 +52,7 @@ def test_the_fullest_window_of_any_declaration_is_found(spends: list[tuple[int, 
 
 def test_one_unit_too_much_is_above_one() -> None:
     """No tolerance."""
-    watch = FixedWatch([Fixed(1, 2)])
+    watch = FixedWindowCheck([Fixed(1, 2)])
     watch.add(np.array([500_000_000]))
     watch.add(np.array([500_000_000]))
     assert watch.worst() == 1
@@ -61,4 +62,4 @@ def test_one_unit_too_much_is_above_one() -> None:
 
 def test_nothing_spent_is_nothing() -> None:
     """An empty stream has no full window."""
-    assert FixedWatch([Fixed(1, 2)]).worst() == MovingWatch([Dynamic((1, 2))]).worst() == 0
+    assert FixedWindowCheck([Fixed(1, 2)]).worst() == DynamicWindowCheck([Dynamic((1, 2))]).worst() == 0

@@ -13,17 +13,16 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from wevent.cohorts.requirement import Fixed, Requirement
 from wevent.errors import RequirementsMissing, WitnessMissing
-from wevent.store.rows import update
-from wevent.store.schema import about, requirements, streams
+from wevent.store.checksums import update
+from wevent.store.schema import about, streams
 from wevent.store.witness import WitnessRecord
 from wevent.store.writer import StreamRow, Writer
 
 _MARKS = 2**62
 
 
-def count_changes(connection: Connection, stream: StreamRow, new: int, longest: int, marks: int) -> None:
+def count_changes(connection: Connection, stream: StreamRow, new: int, longest: int, fingerprints: int) -> None:
     """Count changes that are stored in this transaction; call it last, just before the commit.
 
     Args:
@@ -31,7 +30,7 @@ def count_changes(connection: Connection, stream: StreamRow, new: int, longest: 
         stream: whose people they are.
         new: how many changes there are.
         longest: the longest window that they require.
-        marks: the sum of their `mark`s.
+        fingerprints: the sum of their `change_fingerprint`s.
 
     Guarantees:
         If the witness cannot be written, or is not the newest, this raises and nothing must be committed.
@@ -47,7 +46,7 @@ def count_changes(connection: Connection, stream: StreamRow, new: int, longest: 
         )
     ).one()
     store = connection.execute(sa.select(about.c.value).where(about.c.key == "store")).scalar_one()
-    changes, fingerprint = kept.changes + new, (kept.fingerprint + marks) % _MARKS
+    changes, fingerprint = kept.changes + new, (kept.fingerprint + fingerprints) % _MARKS
     update(connection, streams, streams.c.id == stream.id, changes=changes, fingerprint=fingerprint)
     carry = int(json.loads(kept.settings).get("people.carry", 1))
     window = longest + carry - 1
@@ -55,7 +54,7 @@ def count_changes(connection: Connection, stream: StreamRow, new: int, longest: 
     stream.witness.count_changes(record, new, kept.fingerprint)
 
 
-def mark(name: str, terms: Sequence[object]) -> int:
+def change_fingerprint(name: str, terms: Sequence[object]) -> int:
     """A number that stands for a requirement change; those of the same changes in any order have the same sum."""
     words = json.dumps([name, *terms]).encode()
     return int.from_bytes(hashlib.sha256(words).digest()[:8]) % _MARKS
@@ -95,17 +94,3 @@ def check_changes(writer: Writer, *, requirements_lost: bool) -> None:
 def count_lost_changes(connection: Connection, stream: int) -> int:
     """How many requirement changes the operator gave up after restores."""
     return int(connection.execute(sa.select(streams.c.changes_lost).where(streams.c.id == stream)).scalar_one())
-
-
-def slots_with_changes(connection: Connection, stream: int, first: int, last: int) -> set[int]:
-    """The slots among `first` to `last` in which requirement changes take effect."""
-    since = requirements.c.since
-    order = sa.select(since).distinct().where(requirements.c.stream == stream, since >= first, since <= last)
-    return set(connection.execute(order).scalars())
-
-
-def longest_window(requirement: Requirement) -> int:
-    """The longest window of a requirement, of either side."""
-    if isinstance(requirement, Fixed):
-        return requirement.window
-    return max(requirement.forward.window, requirement.backward.window)

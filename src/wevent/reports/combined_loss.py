@@ -17,20 +17,20 @@ from sqlalchemy.engine import Connection
 
 from wevent.config.durations import show_duration, to_microseconds
 from wevent.events.timeline import to_instant
-from wevent.reports.findings import Terms
+from wevent.reports.findings import PromisedTerms
+from wevent.store.checksums import checked
 from wevent.store.database import Database
-from wevent.store.rows import checked
-from wevent.store.schema import people, requirements
+from wevent.store.schema import people, requirement_changes
 from wevent.store.streams import all_streams, find_stream
 from wevent.units import show
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StreamPromise:
     """What one stream promises to a class of people; times in microseconds."""
 
     stream: str
-    terms: Terms
+    terms: PromisedTerms
     listed: bool
     width: int
     origin: int
@@ -40,7 +40,7 @@ class Part:
         """How long its window is."""
         return self.terms.window * self.width
 
-    def cost(self, other: Part) -> int:
+    def cost(self, other: StreamPromise) -> int:
         """The most that this stream may spend in one window of another one, in units."""
         aligned = other.width % self.width == 0 and (other.origin - self.origin) % self.width == 0
         touched = -(-other.length // self.width) + (0 if aligned else 1)
@@ -54,7 +54,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class CombinedLoss:
     """What people of one class may lose in all streams together.
 
     Attributes:
@@ -62,11 +62,11 @@ class Together:
         people: how many they are; of those who are listed nowhere, as many as the smallest group declares.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[StreamPromise, ...]
     people: int
 
     @property
-    def longest(self) -> Part:
+    def longest(self) -> StreamPromise:
         """The part with the longest window."""
         return max(self.parts, key=lambda part: part.length)
 
@@ -88,7 +88,7 @@ class Together:
         return {"people": self.people, "streams": parts, "window": span, "epsilon": show(self.epsilon)}
 
 
-def read_together(database: Database) -> list[Together]:
+def read_combined_losses(database: Database) -> list[CombinedLoss]:
     """What people of several streams may lose, by class; nothing if nobody is, or can be, in more than one.
 
     Guarantees:
@@ -115,35 +115,39 @@ class _Stream:
         self.size = 0 if group is None else int(group["size"])
         self.group = None
         if group is not None:
-            self.group = self._part(Terms("fixed", int(group["epsilon_units"]), int(group["window"])), listed=False)
+            self.group = self._part(
+                PromisedTerms("fixed", int(group["epsilon_units"]), int(group["window"])), listed=False
+            )
         listed = {row[1]: row[2] for row in checked(connection, people, people.c.stream == number)}
-        latest: dict[int, Part | None] = {}
-        known: dict[tuple[Any, ...], Part | None] = {}
-        columns = requirements.c.keys()
+        latest: dict[int, StreamPromise | None] = {}
+        known: dict[tuple[Any, ...], StreamPromise | None] = {}
+        columns = requirement_changes.c.keys()
         first, refused = columns.index("kind"), columns.index("refused")
-        mine, order = requirements.c.stream == number, (requirements.c.number,)
-        for row in checked(connection, requirements, mine, order_by=order):
+        mine, order = requirement_changes.c.stream == number, (requirement_changes.c.number,)
+        for row in checked(connection, requirement_changes, mine, order_by=order):
             terms = tuple(row[first : first + 5])
             if not row[refused]:
                 if terms not in known:
-                    known[terms] = None if terms[0] == "leave" else self._part(Terms(terms[0], *map(_or_0, terms[1:])))
+                    known[terms] = (
+                        None if terms[0] == "leave" else self._part(PromisedTerms(terms[0], *map(_or_0, terms[1:])))
+                    )
                 latest[row[2]] = known[terms]
         self.parts = {listed[person]: latest.get(person) for person in listed}
 
-    def part_of(self, name: str) -> Part | None:
+    def part_of(self, name: str) -> StreamPromise | None:
         """What is promised to somebody; None if nothing is."""
         return self.parts.get(name, self.group)
 
-    def _part(self, terms: Terms, *, listed: bool = True) -> Part:
-        return Part(self._name, terms, listed, self._width, self._origin)
+    def _part(self, terms: PromisedTerms, *, listed: bool = True) -> StreamPromise:
+        return StreamPromise(self._name, terms, listed, self._width, self._origin)
 
 
 def _or_0(number: int | None) -> int:
     return number or 0
 
 
-def _classes(each: list[_Stream]) -> Iterator[Together]:
-    counted: Counter[tuple[Part, ...]] = Counter()
+def _classes(each: list[_Stream]) -> Iterator[CombinedLoss]:
+    counted: Counter[tuple[StreamPromise, ...]] = Counter()
     for name in _names(each):
         parts = tuple(part for stream in each if (part := stream.part_of(name)) is not None)
         if len(parts) > 1:
@@ -152,7 +156,7 @@ def _classes(each: list[_Stream]) -> Iterator[Together]:
     if len(groups) > 1:
         counted[tuple(stream.group for stream in groups if stream.group is not None)] += min(s.size for s in groups)
     for parts, many in counted.items():
-        yield Together(parts, many)
+        yield CombinedLoss(parts, many)
 
 
 def _names(each: list[_Stream]) -> Iterable[str]:
