@@ -20,7 +20,7 @@ from wevent.cli.table import Table, title
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Requirement
 from wevent.events.slot import Slot
-from wevent.recipes import RECIPES, uniform
+from wevent.mechanisms import RECIPES, uniform
 from wevent.releases.publisher import Publisher
 from wevent.settings import Privacy, Rest
 

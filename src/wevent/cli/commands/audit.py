@@ -152,5 +152,5 @@ def _trial(settings: dict[str, Any], found: Audit, runs: int) -> NeighbourTrial:
     )
     most = max(found.lines, key=lambda line: line.people, default=None)
     epsilon, window = (10**9, 2) if most is None else (most.terms.epsilon, most.terms.window)
-    options = {"estimator": settings["privacy.estimator"]} if "privacy.estimator" in settings else {}
-    return try_mechanism(settings["privacy.mechanism"], privacy, epsilon, window, runs, **options)
+    mechanism, estimator = settings["privacy.mechanism"], settings.get("privacy.estimator")
+    return try_mechanism(mechanism, privacy, epsilon, window, runs, estimator)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import textwrap
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,12 +19,11 @@ from wevent.budgets.schedules import (
     Sample,
     Uniform,
 )
-from wevent.cohorts import requirement
 from wevent.decisions.change import ChangeTrigger, error_threshold, scale_threshold
 from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.errors import WrongKind
-from wevent.recipes import CommonPublisher, strictest
+from wevent.mechanisms import CommonPublisher, strictest
 
 fast = pytest.mark.parametrize("fast", FAST)
 AXES: dict[str, tuple[type, type]] = {
@@ -57,13 +53,6 @@ def test_axes(name: str, fast: bool) -> None:
     assert isinstance(publisher, CommonPublisher) == (name in COMMON)
     assert repr(publisher) == f"Publisher({name}, cells=3, next slot=1)"
     publisher.step(Slot(1, {"user-0": 1}))
-
-
-def test_every_recipe_is_exported() -> None:
-    """Every recipe has a name in the package, and every exported name is there."""
-    assert set(AXES) == set(RECIPES)
-    assert all(getattr(wevent, name) is recipe for name, recipe in RECIPES.items())
-    assert all(hasattr(wevent, name) for name in wevent.__all__)
 
 
 def test_bars() -> None:
@@ -119,13 +108,3 @@ def test_the_personalised_offer_is_never_below_the_common_one(name: str, fast: b
     )
     offers = [each.ledger.offer(each.schedule) for each in (publisher, common)]
     assert np.all(offers[0].publish_budget[publisher.members.rows()] >= offers[1].publish_budget[common.members.rows()])
-
-
-def test_the_examples_in_the_docs_run() -> None:
-    """The example of the package's first page runs as it is printed."""
-    assert wevent.__doc__ is not None
-    _, example = wevent.__doc__.split("\n\n", 1)
-    names: dict[str, object] = {}
-    exec(textwrap.dedent(example), names)  # noqa: S102
-    assert isinstance(names["release"], wevent.Release)
-    assert doctest.testmod(requirement, extraglobs={}).failed == 0
