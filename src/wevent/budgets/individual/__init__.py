@@ -27,7 +27,7 @@ When the mirror is in step
 What is exact, and what expires
     left, later_left  exact: the least EF/2 - U(τ) over the declarations before t (paced: EF - U(τ)), the least once
                       that one expires, and so on; values and last slots both ascend. A declaration above
-                      `greatest_left` that lasts longer is not listed. When the list has run out, the past is scanned anew.
+                      `greatest_left` that lasts longer is not listed. When the list runs out, the past is scanned.
     share             exact: the least a_τ (paced: EF / ceil(wF/k)), and the last slot of a declaration with that share.
     amount            a lower bound: one declaration saved so much. It expires with that declaration.
     sums              an upper bound: what was spent in the last span - 1 slots covers every backward window.
@@ -53,7 +53,7 @@ Past          declared          ring            code    declared levels         
               publish_spends    row, place      int64   publish budgets in units                        settle
 Row           sizes             row             int64   1 with its person, 0 without                    resize
               born              row             int64   the slot in which the row was opened            open_rows
-              flags             row             uint8   NOT_RESTING, IRREGULAR                          offer, write, _sync
+              flags             row             uint8   NOT_RESTING, IRREGULAR                     offer, write, _sync
               declared_level    row             code    what is declared for the next slot              declare, resize
               closed_level      row             code    what was declared in the last closed slot       settle
 Certificate   left, left_until  row             int64   units; last slot                                _sync
