@@ -13,7 +13,7 @@ from tests.support import ONE, fixed
 
 from wevent.budgets.ledger import Ledger
 from wevent.budgets.paced import AdaptivePacing, Paced, PacedWithChangeDetection, _intervals
-from wevent.budgets.schedules import Predict
+from wevent.budgets.schedules import ForecastErrors
 from wevent.units import Units
 
 requirements = st.lists(st.tuples(st.integers(10**6, ONE), st.integers(1, 40)), min_size=1, max_size=4)
@@ -56,19 +56,19 @@ def test_room_after_a_wait(asked: list[tuple[int, int]], spends: list[bool], wai
         offer = made.offer(Paced(1))
         made.charge(offer)
         made.settle(published=spend)
-    foretold = made.now().room_after(wait)
+    foretold = made.view().forecast_room(wait)
     for _ in range(wait):
         made.charge(made.offer(Paced(1)))
         made.settle(published=False)
     assert foretold.tolist() == made.room().tolist()
 
 
-def nothing_foretold(intervals: npt.NDArray[np.int64], budgets: Units, looking: Units | None = None) -> None:
+def no_forecast(intervals: npt.NDArray[np.int64], budgets: Units, change_budget: Units | None = None) -> None:
     """No prediction."""
 
 
 def nothing_finite(
-    intervals: npt.NDArray[np.int64], budgets: Units, looking: Units | None = None
+    intervals: npt.NDArray[np.int64], budgets: Units, change_budget: Units | None = None
 ) -> npt.NDArray[np.float64]:
     """Errors without end."""
     return np.full(intervals.size, np.inf)
@@ -80,7 +80,7 @@ def test_the_interval_of_least_error() -> None:
     asked: list[npt.NDArray[np.int64]] = []
 
     def seven(
-        intervals: npt.NDArray[np.int64], budgets: Units, looking: Units | None = None
+        intervals: npt.NDArray[np.int64], budgets: Units, change_budget: Units | None = None
     ) -> npt.NDArray[np.float64]:
         assert budgets.shape == (intervals.size, 1)
         asked.append(intervals)
@@ -88,7 +88,7 @@ def test_the_interval_of_least_error() -> None:
 
     published = 0
     for _ in range(30):
-        schedule.plan(made.now(), seven)
+        schedule.plan(made.view(), seven)
         published += bool(close(made, schedule).any())
     assert schedule.interval == 7
     assert published // 2 <= len(asked) <= published + 1  # once before the first, then at most once in eight slots
@@ -134,9 +134,9 @@ def test_no_wait_is_longer_than_the_longest_window(asked: list[tuple[int, int]],
 def test_what_cannot_be_foretold_changes_nothing() -> None:
     """Without a prediction, and where none is finite, the interval stays."""
     made, schedule = ledger([(ONE, 40)]), Paced(5)
-    schedule.plan(made.now(), nothing_foretold)
+    schedule.plan(made.view(), no_forecast)
     close(made, schedule)
-    schedule.plan(made.now(), nothing_finite)
+    schedule.plan(made.view(), nothing_finite)
     assert schedule.interval == 5
 
 
@@ -146,7 +146,7 @@ def test_no_rhythm_is_met_in_phase() -> None:
         made, schedule = ledger([(ONE, 200)]), Paced(interval)
         slots: list[int] = []
         while len(slots) < 60:
-            schedule.plan(made.now(), nothing_foretold)
+            schedule.plan(made.view(), no_forecast)
             if close(made, schedule).any():
                 slots.append(made.slot - 1)
         assert len({slot % 24 for slot in slots}) >= (7 if interval == 24 else 12)
@@ -168,37 +168,37 @@ def test_watching_costs_a_tenth() -> None:
         offer = made.offer(schedule)
         assert offer.change_budget.tolist() == [ONE // 200]
         assert offer.publish_budget[0] <= 9 * ONE // 20
-        assert schedule.due_now == ((slot - 1) % 10 == 0)
-        if schedule.due_now:
+        assert offer.due == ((slot - 1) % 10 == 0)
+        if offer.due:
             assert offer.publish_budget.tolist() == [9 * ONE // 20]
         made.charge(offer)
-        made.settle(published=schedule.due_now)
+        made.settle(published=offer.due)
 
 
-def forecast(looked: float) -> Predict:
+def forecast(looked: float) -> ForecastErrors:
     """Errors of 1 without looking, and of `looked` with it; longer intervals are worse."""
 
     def errors(
-        intervals: npt.NDArray[np.int64], budgets: Units, looking: Units | None = None
+        intervals: npt.NDArray[np.int64], budgets: Units, change_budget: Units | None = None
     ) -> npt.NDArray[np.float64]:
-        return np.abs(intervals - 5.0) + (1.0 if looking is None else looked)
+        return np.abs(intervals - 5.0) + (1.0 if change_budget is None else looked)
 
     return errors
 
 
-@pytest.mark.parametrize(("looked", "looks"), [(0.5, True), (1.0, False), (np.inf, False)])
-def test_looking_out_where_it_pays(looked: float, looks: bool) -> None:
+@pytest.mark.parametrize(("looked", "detects_change"), [(0.5, True), (1.0, False), (np.inf, False)])
+def test_looking_out_where_it_pays(looked: float, detects_change: bool) -> None:
     """A tenth of E/w measures change in every slot if that foretells less error; otherwise nothing does."""
     made, schedule, due = ledger([(ONE, 20)]), AdaptivePacing(), []
     for _ in range(40):
-        schedule.plan(made.now(), forecast(looked))
-        assert schedule.looks == looks and schedule.interval == 5
+        schedule.plan(made.view(), forecast(looked))
+        assert schedule.detects_change == detects_change and schedule.interval == 5
         offer = made.offer(schedule)
-        assert offer.change_budget.tolist() == [ONE // 200 if looks else 0]
-        due.append(schedule.due_now)
-        assert looks or (offer.publish_budget[0] > 0) == schedule.due_now
+        assert offer.change_budget.tolist() == [ONE // 200 if detects_change else 0]
+        due.append(offer.due)
+        assert detects_change or (offer.publish_budget[0] > 0) == offer.due
         made.charge(offer)
-        made.settle(published=schedule.due_now)
+        made.settle(published=offer.due)
     assert set(np.diff(np.flatnonzero(due))) <= {5, 6}  # stretched by up to a quarter
 
 
@@ -207,11 +207,11 @@ def test_state(kind: type[Paced]) -> None:
     """A restored schedule goes on as the first would have."""
     made, schedule = ledger([(ONE, 40)]), kind(9)
     for _ in range(23):
-        schedule.plan(made.now(), nothing_foretold)
+        schedule.plan(made.view(), no_forecast)
         close(made, schedule)
     twin = kind()
     twin.restore(schedule.state())
     assert twin.state() == schedule.state()
-    assert [x.tolist() for x in (schedule.propose(made.now()).publish_budget,)] == [
-        twin.propose(made.now()).publish_budget.tolist()
+    assert [x.tolist() for x in (schedule.propose(made.view()).publish_budget,)] == [
+        twin.propose(made.view()).publish_budget.tolist()
     ]

@@ -14,7 +14,7 @@ from tests.budgets.test_ledger_oracle import ENDINGS, USERS, read_requirement, t
 from tests.support import FAST, ONE, Pair, Tape, dynamic, fixed, sound
 
 from wevent import Dynamic, Register
-from wevent.budgets.forecast import MOST, pick
+from wevent.budgets.forecast import MOST, sample_levels
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.paced import Paced, PacedWithChangeDetection
@@ -57,7 +57,7 @@ def play(pair: Pair, tape: Tape, *, alone: bool) -> None:
             schedule.interval = 1 + tape.number(9)
         if tape.number(12) == 0:
             restart(pair)
-        due = schedule.due(pair.ledger.now())
+        due = schedule.due(pair.ledger.view())
         offer = pair.offer()
         sound(pair.members)
         assert not offer.nullified
@@ -152,15 +152,16 @@ def test_what_is_foretold_comes_true(fast: bool, data: bytes, wait: int, interva
         live(pair, tape, table, alone=True)
         pair.close(pair.offer(), tape.one_of(ENDINGS))
     pair.members.begin_slot()
-    ahead = pair.ledger.now().ahead
-    room, part, moving = ahead.room_after(wait), ahead.paced_after(interval, wait), ahead.fixed_epsilon == UNBOUNDED
+    view = pair.ledger.view().forecast_view
+    room, part = view.forecast_room(wait), view.forecast_paced(interval, wait)
+    moving = view.fixed_epsilon == UNBOUNDED
     nothing = np.zeros(pair.ledger.rows, np.int64)
     for _ in range(wait):
         pair.ledger.charge(Offer(pair.slot, nothing, nothing, nullified=False))
         pair.ledger.settle(published=False)
-    found = pair.ledger.now().ahead
+    found = pair.ledger.view().forecast_view
     there = found.sizes > 0
-    assert there.tolist() == (ahead.sizes > 0).tolist()
+    assert there.tolist() == (view.sizes > 0).tolist()
     assert (room[there] <= found.room[there]).all() and (part[there] <= found.paced(interval)[there]).all()
     moving &= there
     assert room[moving].tolist() == found.room[moving].tolist()
@@ -175,7 +176,7 @@ def test_the_plan_knows_the_longest_window_of_anybody(fast: bool) -> None:
     members = Membership(register, Ledger(fast=fast), dynamic=True)
     tried: list[int] = []
 
-    def note(intervals: Any, budgets: Any, looking: Any = None) -> Any:
+    def note(intervals: Any, budgets: Any, change_budget: Any = None) -> Any:
         assert budgets.shape == (intervals.size, 2) and (budgets > 0).any()
         tried.append(int(intervals[-1]))
         return intervals - 1.0
@@ -185,7 +186,7 @@ def test_the_plan_knows_the_longest_window_of_anybody(fast: bool) -> None:
         if asked is not None:
             members.change("user-0", asked)
         schedule.interval = 1
-        schedule.plan(ledger.now(), note)
+        schedule.plan(ledger.view(), note)
         ledger.charge(ledger.offer(schedule))
         ledger.settle(published=True)
     assert tried == [6, 30, 17, 6]
@@ -194,7 +195,7 @@ def test_the_plan_knows_the_longest_window_of_anybody(fast: bool) -> None:
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=400), st.integers(1, 60))
 def test_some_stand_for_all(levels: list[int], most: int) -> None:
     """At least one of each level, each level by as many as there are, hardly more places than wanted."""
-    picked, stands_for = pick(np.array(levels), most)
+    picked, stands_for = sample_levels(np.array(levels), most)
     assert (np.diff(picked) > 0).all() and (stands_for >= 1).all()
     assert picked.size <= max(most + len(set(levels)), 1)
     for level in set(levels):
@@ -215,11 +216,11 @@ def test_many_people_are_foretold_by_some(fast: bool) -> None:
         members.begin_slot()
         members.ledger.charge(members.ledger.offer(schedule))
         members.ledger.settle(published=True)
-    ahead = members.ledger.now().ahead
-    assert ahead.sizes.sum() == people + 70
-    assert ahead.rows <= MOST + len(table) + 1
+    view = members.ledger.view().forecast_view
+    assert view.sizes.sum() == people + 70
+    assert view.rows <= MOST + len(table) + 1
     for interval in (1, 4, 12):
-        foretold = np.minimum(ahead.paced_after(interval, 0), ahead.room_after(0)) @ ahead.sizes
+        foretold = np.minimum(view.forecast_paced(interval, 0), view.forecast_room(0)) @ view.sizes
         offered = members.ledger.offer(Due(interval)).publish_budget @ members.ledger.all_sizes
         assert abs(foretold - offered) < 0.05 * offered
 

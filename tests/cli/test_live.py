@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from wevent.events.timeline import show_instant
-from wevent.store.intake import WITH_THEIR_SLOT
+from wevent.store.accounting import WITH_THEIR_SLOT
 
 CONFIG = """
 [stream]

@@ -23,8 +23,8 @@ from wevent.cli.progress import ProgressBar
 from wevent.config.read import read_config
 from wevent.errors import InvalidSetting
 from wevent.events.timeline import show_instant
+from wevent.store.accounting import read_tallies
 from wevent.store.database import open_database
-from wevent.store.intake import read_tallies
 
 FIRST = "2024-05-01T00:00:00Z"
 UNTIL = ["--until", "2024-05-01T00:04Z"]

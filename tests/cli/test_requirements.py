@@ -123,7 +123,7 @@ def test_list_and_show(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(["requirements", "set", *here, user, "--epsilon", "0.5", "--window", "6"], capsys)
     said(["requirements", "set", *here, user, "--epsilon", "0.25", "--window", "6"], capsys)
     mine = [row for row in listed(town, capsys) if row["user"] == user]
-    assert [(row["status"], row["since"], row["epsilon"]) for row in mine] == [
+    assert [(row["status"], row["from_slot"], row["epsilon"]) for row in mine] == [
         ("in force", "1", before["epsilon"]),
         ("pending", "5", "0.25"),
     ]

@@ -72,7 +72,7 @@ def test_a_history_that_is_wiped(recipe: str) -> None:
 
     def wipe(publisher: Publisher) -> None:
         publisher.ledger.history.clear(np.arange(publisher.ledger.history.rows))
-        publisher.ledger._now = None
+        publisher.ledger._view = None
 
     counts = [12, 0, 12, 0, 12, 0]
     honest = presence(recipe, 2, 2, counts, window=6, reach=1)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.declaration_forecast import Later
+from wevent.budgets.forecast import DeclarationForecast
 from wevent.budgets.history import History
 from wevent.budgets.levels import LevelTable
 from wevent.units import UNBOUNDED, Units
@@ -203,12 +203,12 @@ class Declarations:
             result.append(np.where(active, values[level], UNBOUNDED).min(axis=0))
         return np.concatenate(result)
 
-    def later(self, history: History, rows: npt.NDArray[np.int64]) -> Later:
+    def forecast(self, history: History, rows: npt.NDArray[np.int64]) -> DeclarationForecast:
         """What the declarations of `rows` will leave in the slots to come."""
         slots, level = self._look_back(history.slot, rows)
         change_budget, publish_budget = history.since(slots, rows)
         left, ago = self.table.forward[level] - change_budget - publish_budget, history.slot - history.forgotten
-        return Later.of(self.table.forward_window[level], level, left, ago)
+        return DeclarationForecast.of(self.table.forward_window[level], level, left, ago)
 
     def borders(self, history: History, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Largest border b(τ) of each row over its active declarations, -inf where there is none (axes: row)."""

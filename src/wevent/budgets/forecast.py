@@ -1,67 +1,88 @@
-"""Looking ahead: a ledger as it stands comes in, the same with every kind of row in one place goes out.
+"""Forecasts what rows may spend some slots later, for schedules that plan.
 
-For plans only, which depend on how many people have how much budget, not on who. So of very many people with
-requirements of their own some are enough, evenly spread over what is asked for and each standing for several:
-a plan costs the same for a thousand people as for a million. Who is taken depends on requirements and the
-order of rows, both public.
+A forecast assumes that every requirement stays as it is and that nothing is spent until then. It decides nothing about
+privacy: the ledger cuts every proposal to the room.
+
+A plan depends on how many people have how much budget, not on who they are. So a forecast samples very many people with
+dynamic requirements: evenly over the levels, each standing for several. A plan costs the same for a thousand people as
+for a million. The sample depends on requirements and the order of rows, both public.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.declarations import Declarations
-from wevent.budgets.history import History
-from wevent.budgets.versions import Versions
-from wevent.budgets.view import LedgerView
-
-if TYPE_CHECKING:  # numba
-    from wevent.budgets.individual.rows import IndividualRows
+from wevent.units import UNBOUNDED, Units
 
 MOST = 256
-"""So many people with dynamic requirements are looked at, and at least one of each level."""
+"""A forecast samples so many people with dynamic requirements, and at least one of each level."""
 
 _AT_ONCE = 2**20
-"""Fewer, if more slots than this would be looked back on in all."""
+"""Fewer, if their histories have more slots than this in all."""
 
 Rows = npt.NDArray[np.int64]
 
 
-def forecast_view(
-    now: LedgerView, history: History, versions: Versions, declarations: Declarations, individual: IndividualRows | None
-) -> LedgerView:
-    """The stand of all rows, or of some that stand for all.
+def paced_parts(epsilon: Units, window: npt.NDArray[np.int64], interval: int) -> Units:
+    """E / ceil(w/k), k = `interval`: what every k-th slot may cost; 0 where there is no window (axes: level)."""
+    return epsilon // np.maximum(-(-window // interval), 1)
 
-    Guarantees:
-        Without a crowd and with few dynamic rows it is `now` itself.
-        Sizes add up to the number of registered people; every level that anybody declares is there.
+
+@dataclass(frozen=True, slots=True)
+class DeclarationForecast:
+    """Declarations that may still bind, and what each leaves.
+
+    Attributes:
+        binds: for so many slots from now on each binds, this slot included; what is in force now is declared
+            again and binds for ever (axes: age, row).
+        level: what was declared (axes: age, row).
+        left: EF - everything spent since τ (axes: age, row).
+        blocked: for so many slots from now on, this one included, it leaves nothing: its window reaches back to
+            forgotten slots, where the same person may have declared before (axes: age, row).
     """
-    own = now.declaring[now.sizes[now.declaring] == 1]
-    most = max(16, min(MOST, _AT_ONCE // history.span))
-    if individual is None and own.size <= most:
-        return now
-    inside = np.flatnonzero(individual.sizes) if individual is not None else np.empty(0, np.int64)
-    levels = declarations.now[own].astype(np.int64)
-    if individual is not None:
-        levels = np.concatenate([levels, individual.declared(inside)])
-    picked, stands_for = pick(levels, most)
-    shared = now.sizes > 0
-    shared[own] = False
-    kept = np.concatenate([np.flatnonzero(shared), own[picked[picked < own.size]]])
-    sizes = np.concatenate([now.sizes[shared], stands_for])
-    ring, told = history.take(kept), declarations.take(kept)
-    if individual is not None:
-        rows = inside[picked[picked >= own.size] - own.size]
-        past, change_budget, publish_budget = individual.past(rows)
-        ring.append(change_budget, publish_budget, individual.born[rows], individual.known)
-        told.append(past, individual.declared(rows), history.slot)
-    return LedgerView(ring, versions.take(kept), told, sizes, now.last_slot, np.zeros(sizes.size, np.int64))
+
+    binds: npt.NDArray[np.int64]
+    level: npt.NDArray[np.integer[Any]]
+    left: Units
+    blocked: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, window: npt.NDArray[np.int64], level: npt.NDArray[np.integer[Any]], left: Units, since_forgotten: int
+    ) -> Self:
+        """From forward windows, levels and what is left, newest first, this slot at the head (axes: age, row).
+
+        `since_forgotten` is how many slots ago the last forgotten slot was.
+
+        A declaration that the next slot repeated, with nothing spent between, binds no longer and leaves no less: it is
+        left out where that is so in all rows.
+        """
+        binds = window - np.arange(level.shape[0])[:, None]
+        binds[0] = np.where(level[0] > 0, UNBOUNDED, 0)
+        kept = np.ones(level.shape[0], np.bool_)
+        kept[1:] = ((level[1:] != level[:-1]) | (left[1:] != left[:-1])).any(axis=1)
+        return cls(binds[kept], level[kept], left[kept], window[kept] - since_forgotten)
+
+    def least(self, values: Units, wait: int) -> Units:
+        """The least of a value per level over what binds `wait` slots later, unbounded without one (axes: row)."""
+        return np.where(self.binds > wait, values[self.level], UNBOUNDED).min(axis=0)
+
+    def room(self, wait: int) -> Units:
+        """The least left over what binds `wait` slots later, unbounded without one (axes: row)."""
+        left = np.where(self.blocked > wait, np.minimum(self.left, 0), self.left)
+        return np.where(self.binds > wait, left, UNBOUNDED).min(axis=0)
 
 
-def pick(levels: Rows, most: int) -> tuple[Rows, Rows]:
+def sample_size(span: int) -> int:
+    """How many people with dynamic requirements a forecast samples if their histories have `span` slots."""
+    return max(16, min(MOST, _AT_ONCE // span))
+
+
+def sample_levels(levels: Rows, most: int) -> tuple[Rows, Rows]:
     """Places spread evenly over the levels, at least one of each, ascending; and how many each stands for."""
     if levels.size <= most:
         return np.arange(levels.size), np.ones(levels.size, np.int64)

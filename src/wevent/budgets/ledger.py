@@ -36,12 +36,14 @@ class Offer:
         part_1: for measuring change; spent whatever follows.
         part_2: for publishing; refunded if nothing is published.
         nullified: somebody rests, so nothing is published in this slot.
+        due: whether the schedule wants to publish in this slot; a trigger may publish before.
     """
 
     slot: int
     change_budget: Units
     publish_budget: Units
     nullified: bool
+    due: bool = True
 
 
 class Ledger(Single, Pasts):
@@ -68,9 +70,9 @@ class Ledger(Single, Pasts):
     def offer(self, schedule: Schedule) -> Offer:
         """Cut a schedule's proposal for the next slot to the room."""
         self._lose_unsettled()
-        now = self.now()
-        proposal = schedule.propose(now)
-        room = now.room
+        view = self.view()
+        proposal = schedule.propose(view)
+        room = view.room
         change_budget = np.maximum(np.minimum(proposal.change_budget, room), 0)
         publish_budget = np.maximum(np.minimum(proposal.publish_budget, room - change_budget), 0)
         nullified, publish_budget = self._rest(proposal, publish_budget)
@@ -80,7 +82,7 @@ class Ledger(Single, Pasts):
             nullified = nullified or crowd_rests
         if nullified and publish_budget.any():
             publish_budget = np.zeros_like(publish_budget)
-        return Offer(self.slot, change_budget, publish_budget, nullified)
+        return Offer(self.slot, change_budget, publish_budget, nullified, proposal.due)
 
     def charge(self, offer: Offer) -> None:
         """Spend both parts of an offer, before anything is drawn; for all rows or for none."""
@@ -96,14 +98,14 @@ class Ledger(Single, Pasts):
                 slot=self.slot,
             )
         mine = self.history.rows
-        room = self.now().room
+        room = self.view().room
         change_budget, publish_budget = offer.change_budget[:mine], offer.publish_budget[:mine]
         over = (change_budget < 0) | (publish_budget < 0) | (change_budget + publish_budget > room)
         if over.any():
             row = int(np.argmax(over))
             raise BudgetExceeded(
-                f"row {row} asked for epsilon={show(int(change_budget[row] + publish_budget[row]))} in slot {self.slot}; "
-                f"its windows have {show(int(room[row]))} left. Nothing was spent.",
+                f"row {row} requires epsilon={show(int(change_budget[row] + publish_budget[row]))} in slot "
+                f"{self.slot}; its windows have {show(int(room[row]))} left. Nothing was spent.",
                 row=row,
                 slot=self.slot,
                 room=to_epsilon(int(room[row])),
@@ -129,7 +131,7 @@ class Ledger(Single, Pasts):
         if self.individual is not None:
             self.individual.settle(published)
         self.history.close()
-        self._now = None
+        self._view = None
 
     def lose(self) -> None:
         """Give the charged slot up: the whole charge stays spent."""

@@ -1,11 +1,11 @@
-"""Publish every k-th slot: the ledger as it stands comes in, E / ceil(w/k) for each row goes out when it is due.
+"""Proposes to publish every k-th slot, with E / ceil(w/k) for each row.
 
-Where a row is bound by several requirements, fixed versions, forward declarations that are still active or the
-backward one of this slot, the least of them counts.
+Where several requirements bind a row (fixed versions, active forward sides, the backward side of this slot), the least
+of them counts.
 
-Noise falls with the budget of a publication and the stream drifts between two of them. With process variance q per
-slot and variance R of the noise of one slot's budget, the error is least near k = (R/q)^(1/3). How k is chosen is
-up to whoever foretells the error from public things (`releases.filters`); the room decides what is really offered.
+Noise falls with the budget of a publication, and the stream drifts between two of them. With process variance q per
+slot and variance R of the noise of one slot's budget, the error is least near k = (R/q)^(1/3). A filter forecasts the
+error from public values (`releases.filters`), and the schedule chooses k by it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.schedules import PlanningSchedule, Predict, Proposal, Serves
+from wevent.budgets.schedules import ForecastErrors, Proposal, Schedule, Serves
 from wevent.budgets.view import LedgerView
 from wevent.units import UNBOUNDED, Units
 
@@ -30,28 +30,27 @@ _GOLDEN = (5**0.5 - 1) / 2
 _TURNS = 987
 
 _WORTH = 1.1
-"""A change of pace is worth while where the error is that much more otherwise: the windows must be waited for."""
+"""The pace changes only where the old one has this many times the error: the windows must be waited for."""
 
 _OFTEN = 8
 """Slots between two plans, so that they cost little where every slot is published; sooner at the start."""
 
 _NEARLY_ALL = 0.95
-"""Of all people; in a crowd whose requirements move somebody is always short of budget."""
+"""Of all people; among many individual rows some are always short of budget."""
 
 
-class Paced(PlanningSchedule):
+class Paced(Schedule):
     """Every k-th slot, with an equal part of the budget each time.
 
-    Intervals are stretched by up to a quarter, a different part of it each time: a stream with a rhythm of its own,
-    such as that of the day, would otherwise always be met in the same phase, and seem not to move at all. After a
-    change of pace the windows may still hold what was spent before; then they are waited for, but no longer than the
-    longest.
+    Each interval is stretched by another part of up to a quarter. Otherwise a stream with a period, such as a day,
+    would always be measured in the same phase and seem constant. After a change of pace the windows may still hold
+    earlier spends; the schedule waits for them, at most as long as the longest window.
 
     Args:
-        interval: k at the start, and for good if nothing is foretold.
+        interval: k at the start, and for good without forecasts.
 
     Guarantees:
-        While k and what is asked for stay the same every publication gets E / ceil(w/k): the windows always leave it.
+        While k and the requirements stay the same, every publication gets E / ceil(w/k): the windows always leave it.
         A dynamic requirement that stays the same gets what a fixed one gets.
         What is proposed depends on requirements, spends and public counts only.
     """
@@ -61,162 +60,158 @@ class Paced(PlanningSchedule):
 
     def __init__(self, interval: int = 1) -> None:
         self.interval = interval
-        self._seen = self._planned = -1  # the last publication that was looked at, and planned after; 0 before any
-        self._turn = 0
+        self._seen = -1  # slot of the last publication that `plan` has seen; 0 before any, -1 before the first plan
+        self._planned = -1  # the same for the last publication after which the interval was chosen
+        self._turn = 0  # how many publications `plan` has seen, modulo _TURNS: selects the stretch
 
-    def propose(self, now: LedgerView) -> Proposal:
+    def propose(self, view: LedgerView) -> Proposal:
         """An equal part of the budget if the interval is over."""
-        return self._part(now) if self.due(now) else _nothing(now)
+        return self._part(view) if self.due(view) else _nothing(view)
 
-    def _part(self, now: LedgerView) -> Proposal:
-        return Proposal(np.zeros(now.rows, np.int64), now.paced(self.interval), interval=self.interval)
+    def _part(self, view: LedgerView) -> Proposal:
+        return Proposal(np.zeros(view.rows, np.int64), view.paced(self.interval), interval=self.interval)
 
-    def due(self, now: LedgerView) -> bool:
+    def due(self, view: LedgerView) -> bool:
         """Whether the interval since the last publication is over."""
         stretch = int(self._turn * _GOLDEN % 1.0 * (self.interval // 4 + 1))
-        waited = now.slot - now.last_slot
-        if now.last_slot == 0 or waited < self.interval:
-            return now.last_slot == 0
-        return waited >= now.ahead.longest_window or (waited >= self.interval + stretch and self._payable(now))
+        waited = view.slot - view.last_slot
+        if view.last_slot == 0 or waited < self.interval:
+            return view.last_slot == 0
+        if waited >= view.forecast_view.longest_window:
+            return True
+        return waited >= self.interval + stretch and self._payable(view)
 
-    def _payable(self, now: LedgerView) -> bool:
-        """Whether the windows leave nearly all people most of what is proposed: who has less would hardly count."""
-        ahead = now.ahead
-        wanted = ahead.paced_after(self.interval, 0)
-        enough = (ahead.room_after(0) >= wanted - wanted // 4) | (wanted >= UNBOUNDED)
-        return bool(ahead.sizes[enough].sum() >= _NEARLY_ALL * ahead.sizes.sum())
+    def _payable(self, view: LedgerView) -> bool:
+        """Whether the windows leave nearly all people most of the proposal: a person with less would hardly count."""
+        view = view.forecast_view
+        wanted = view.forecast_paced(self.interval, 0)
+        enough = (view.forecast_room(0) >= wanted - wanted // 4) | (wanted >= UNBOUNDED)
+        return bool(view.sizes[enough].sum() >= _NEARLY_ALL * view.sizes.sum())
 
-    def plan(self, now: LedgerView, predict: Predict) -> None:
-        """After a publication, the interval of least foretold error, with what the windows will leave then."""
-        if now.last_slot == self._seen:
+    def plan(self, view: LedgerView, forecast: ForecastErrors) -> None:
+        """After a publication, choose the interval of least forecast error, with what the windows will leave."""
+        if view.last_slot == self._seen:
             return
-        self._seen, self._turn = now.last_slot, (self._turn + 1) % _TURNS
-        if self._planned > 0 and now.last_slot - self._planned < min(_OFTEN, self._planned // 2):
+        self._seen, self._turn = view.last_slot, (self._turn + 1) % _TURNS
+        if self._planned > 0 and view.last_slot - self._planned < min(_OFTEN, self._planned // 2):
             return
-        self._planned = now.last_slot
-        intervals = _intervals(now.ahead.longest_window)
-        waited = now.slot - now.last_slot if now.last_slot else np.inf
+        self._planned = view.last_slot
+        intervals = _intervals(view.forecast_view.longest_window)
+        waited = view.slot - view.last_slot if view.last_slot else np.inf
         waits = np.maximum(intervals - np.minimum(waited, intervals), 0).astype(np.int64)
-        self._choose(now, intervals, waits, predict)
+        self._choose(view, intervals, waits, forecast)
 
-    def _choose(self, now: LedgerView, intervals: Intervals, waits: Intervals, predict: Predict) -> float:
-        """Take the interval of least error, and say how much that is; infinite if nothing is foretold."""
-        ahead = now.ahead
-        offers = [self._offer(ahead, k, wait) for k, wait in zip(intervals.tolist(), waits.tolist(), strict=True)]
-        errors = predict(intervals, np.array(offers), self._looking(ahead))
+    def _choose(self, view: LedgerView, intervals: Intervals, waits: Intervals, forecast: ForecastErrors) -> float:
+        """Take the interval of least error and return that error; infinite without a forecast."""
+        view = view.forecast_view
+        offers = [self._offer(view, k, wait) for k, wait in zip(intervals.tolist(), waits.tolist(), strict=True)]
+        errors = forecast(intervals, np.array(offers), self._change_budget(view))
         if errors is None or not np.isfinite(errors).any():
             return np.inf
         best = int(np.argmin(errors))
-        now_there = np.flatnonzero(intervals == self.interval)
-        if not (now_there.size and errors[now_there[0]] <= _WORTH * errors[best]):
+        current = np.flatnonzero(intervals == self.interval)
+        if not (current.size and errors[current[0]] <= _WORTH * errors[best]):
             self.interval = int(intervals[best])
         return float(errors[best])
 
-    def _looking(self, now: LedgerView) -> Units | None:
+    def _change_budget(self, view: LedgerView) -> Units | None:
         """What measuring change costs in every slot; None if it is not measured."""
         return None
 
-    def _offer(self, now: LedgerView, interval: int, wait: int) -> Units:
-        offer = now.paced_after(interval, wait)
+    def _offer(self, view: LedgerView, interval: int, wait: int) -> Units:
+        offer = view.forecast_paced(interval, wait)
         return np.where(offer < UNBOUNDED, offer, 0)
 
     def state(self) -> dict[str, Any]:
-        """The interval, and since when."""
+        """The interval, and after which publication it was chosen."""
         return {"interval": self.interval, "seen": self._seen, "planned": self._planned, "turn": self._turn}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on with what `state` gave."""
+        """Continue from what `state` returned."""
         self.interval, self._turn = state["interval"], state["turn"]
         self._seen, self._planned = state["seen"], state["planned"]
 
 
 class PacedWithChangeDetection(Paced):
-    """Paced publishing with an eye on the stream: a tenth of the budget measures change, in equal parts in every slot.
+    """Paced publishing that detects change: a tenth of the budget measures it, in equal parts in every slot.
 
-    Part 2 is on offer in every slot, so that a trigger can publish before the interval is over; what the windows leave
-    so early is less. Nine tenths are for publications. It serves dynamic rows, but no crowd of them.
-
-    Attributes:
-        due_now: whether the interval is over in the slot that was proposed for last.
+    Nine tenths are for publications. The publish budget is on offer in every slot, so that a trigger can publish before
+    the interval is over; the windows leave less so early. It serves dynamic rows, but no individual ones.
     """
 
-    name: ClassVar[str] = "watched"
+    name: ClassVar[str] = "paced with change detection"
     dynamic: ClassVar[Serves] = "rows"
 
-    def __init__(self, interval: int = 1) -> None:
-        super().__init__(interval)
-        self.due_now = True
+    def propose(self, view: LedgerView) -> Proposal:
+        """A tenth of E/w for measuring change, and nine tenths of an equal part of the budget."""
+        part = _nine_tenths(view.paced(self.interval))
+        return Proposal(view.rate // 10, part, interval=self.interval, due=self.due(view))
 
-    def propose(self, now: LedgerView) -> Proposal:
-        """A tenth of E/w for looking, and nine tenths of an equal part of the budget."""
-        self.due_now = self.due(now)
-        return Proposal(now.rate // 10, _nine_tenths(now.paced(self.interval)), interval=self.interval)
+    def _change_budget(self, view: LedgerView) -> Units | None:
+        return np.where(view.rate < UNBOUNDED, view.rate // 10, 0)
 
-    def _looking(self, now: LedgerView) -> Units | None:
-        return np.where(now.rate < UNBOUNDED, now.rate // 10, 0)
-
-    def _offer(self, now: LedgerView, interval: int, wait: int) -> Units:
-        return np.where(now.rate < UNBOUNDED, _nine_tenths(now.paced_after(interval, wait)), 0)
+    def _offer(self, view: LedgerView, interval: int, wait: int) -> Units:
+        return np.where(view.rate < UNBOUNDED, _nine_tenths(view.forecast_paced(interval, wait)), 0)
 
 
 class AdaptivePacing(PacedWithChangeDetection):
-    """`Paced`, or `PacedWithChangeDetection` where the stream has jumped and the next jump would be seen, if that foretells less error.
+    """`Paced`, or `PacedWithChangeDetection` where that has less forecast error: the next jump would be detected.
 
     Guarantees:
-        Whether it looks depends on requirements, spends and what is public.
-        While anybody has a dynamic requirement it does not look, and stops looking before the slot in which the first
-        one is in force: rows of a crowd get no budget for it.
+        Whether it detects change depends on requirements, spends and public values.
+        While any requirement is dynamic it does not, and it stops before the slot in which the first one is in force:
+        individual rows get no change budget.
+
+    Attributes:
+        detects_change: whether it behaves as `PacedWithChangeDetection` now; `plan` decides.
     """
 
-    name: ClassVar[str] = "attentive"
+    name: ClassVar[str] = "adaptive pacing"
     dynamic: ClassVar[Serves] = "paced"
 
     def __init__(self, interval: int = 1) -> None:
         super().__init__(interval)
-        self.looks = False
+        self.detects_change = False
 
-    def propose(self, now: LedgerView) -> Proposal:
-        """As the one or the other."""
-        if self.looks:
-            return super().propose(now)
-        self.due_now = self.due(now)
-        return self._part(now) if self.due_now else _nothing(now)
+    def propose(self, view: LedgerView) -> Proposal:
+        """As `PacedWithChangeDetection` or as `Paced`."""
+        return super().propose(view) if self.detects_change else Paced.propose(self, view)
 
-    def plan(self, now: LedgerView, predict: Predict) -> None:
-        """As ever, but not looking where nobody can."""
-        self.looks = self.looks and not now.dynamic
-        super().plan(now, predict)
+    def plan(self, view: LedgerView, forecast: ForecastErrors) -> None:
+        """As `Paced` plans, and without change detection while any requirement is dynamic."""
+        self.detects_change = self.detects_change and not view.dynamic
+        super().plan(view, forecast)
 
-    def _choose(self, now: LedgerView, intervals: Intervals, waits: Intervals, predict: Predict) -> float:
-        self.looks = False
-        without, interval = super()._choose(now, intervals, waits, predict), self.interval
-        if now.dynamic:
+    def _choose(self, view: LedgerView, intervals: Intervals, waits: Intervals, forecast: ForecastErrors) -> float:
+        self.detects_change = False
+        without, interval = super()._choose(view, intervals, waits, forecast), self.interval
+        if view.dynamic:
             return without
-        self.looks = True
-        best = super()._choose(now, intervals, waits, predict)
+        self.detects_change = True
+        best = super()._choose(view, intervals, waits, forecast)
         if best >= without:
-            self.looks, self.interval = False, interval
+            self.detects_change, self.interval = False, interval
         return min(best, without)
 
-    def _looking(self, now: LedgerView) -> Units | None:
-        return super()._looking(now) if self.looks else None
+    def _change_budget(self, view: LedgerView) -> Units | None:
+        return super()._change_budget(view) if self.detects_change else None
 
-    def _offer(self, now: LedgerView, interval: int, wait: int) -> Units:
-        return super()._offer(now, interval, wait) if self.looks else Paced._offer(self, now, interval, wait)
+    def _offer(self, view: LedgerView, interval: int, wait: int) -> Units:
+        return super()._offer(view, interval, wait) if self.detects_change else Paced._offer(self, view, interval, wait)
 
     def state(self) -> dict[str, Any]:
-        """The interval, since when, and whether it looks."""
-        return {**super().state(), "looks": int(self.looks)}
+        """What `Paced` keeps, and whether it detects change."""
+        return {**super().state(), "detects_change": int(self.detects_change)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on with what `state` gave."""
+        """Continue from what `state` returned."""
         super().restore(state)
-        self.looks = bool(state["looks"])
+        self.detects_change = bool(state["detects_change"])
 
 
-def _nothing(now: LedgerView) -> Proposal:
-    nothing = np.zeros(now.rows, np.int64)
-    return Proposal(nothing, nothing)
+def _nothing(view: LedgerView) -> Proposal:
+    nothing = np.zeros(view.rows, np.int64)
+    return Proposal(nothing, nothing, due=False)
 
 
 def _nine_tenths(budgets: Units) -> Units:

@@ -41,8 +41,8 @@ def refuse_oversize(rows: Rows, window: int, more: int = 0, individual: int = 0)
     Args:
         rows: the rows as they are.
         window: the longest window that is required now.
-        more: so many rows are needed besides, outside the crowd.
-        crowd: so many rows are needed besides, in the crowd.
+        more: so many rows are needed besides, outside the individual ones.
+        individual: so many individual rows are needed besides.
     """
     limit, span = rows.privacy.limits.history_cells, max(rows.span, window)
     cells = (rows.history.rows + max(more - rows.unused, 0)) * span

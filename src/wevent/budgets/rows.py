@@ -46,7 +46,7 @@ class Rows:
         self.last_slot = 0
         self._last_spend = np.zeros(0, np.int64)
         self._free: list[int] = []
-        self._now: LedgerView | None = None
+        self._view: LedgerView | None = None
 
     @property
     def slot(self) -> int:
@@ -79,11 +79,11 @@ class Rows:
         """How many registered people each row stands for, crowd last (axes: row)."""
         return self.sizes if self.individual is None else self._join(self.sizes, self.individual.sizes)
 
-    def now(self) -> LedgerView:
+    def view(self) -> LedgerView:
         """How the rows outside the crowd stand before the next slot."""
-        if self._now is None:
+        if self._view is None:
             self.versions.prune(self.slot)
-            self._now = LedgerView(
+            self._view = LedgerView(
                 self.history,
                 self.versions,
                 self.declarations,
@@ -92,16 +92,16 @@ class Rows:
                 self._last_spend,
                 self.individual,
             )
-        return self._now
+        return self._view
 
     def room(self) -> Units:
         """The most each row may spend in the next slot, in all (axes: row)."""
-        room = self.now().room
+        room = self.view().room
         return room if self.individual is None else np.concatenate([room, self.individual.room()])
 
     def borders(self) -> npt.NDArray[np.float64]:
         """Largest border b(τ) of each row's active declarations, -inf without one (axes: row)."""
-        mine = self.now().borders
+        mine = self.view().borders
         return mine if self.individual is None else np.concatenate([mine, self.individual.borders()])
 
     # --- changes between slots -----------------------------------------------------------------
@@ -133,7 +133,7 @@ class Rows:
 
                 self.individual = IndividualRows(self.declarations.table, self.span, self.slot)
                 self.individual.hold(self.history.forgotten, self.history.held)
-            self._now = None
+            self._view = None
             return INDIVIDUAL + self.individual.open_rows(levels)
         reused = [self._new_row() for _ in range(min(levels.size, len(self._free)))]
         rows = np.concatenate([np.array(reused, np.int64), self._new_rows(levels.size - len(reused))])
@@ -159,13 +159,13 @@ class Rows:
         if self.individual is not None and inside.any():
             self.individual.declare(rows[inside] - INDIVIDUAL, levels[inside])
         self.declarations.now[rows[~inside]] = levels[~inside]
-        self._now = None
+        self._view = None
 
     def declare_individual(self, levels: npt.NDArray[np.int64], choice: npt.NDArray[np.integer[Any]]) -> None:
         """Let row k of the crowd declare `levels[choice[k]]` from the next slot on; -1 for no change."""
         if self.individual is not None:
             self.individual.declare_all(levels, choice)
-        self._now = None
+        self._view = None
 
     def change_row(self, row: int, requirement: Requirement) -> None:
         """Let another requirement be in force from the next slot on; the old ones stay alive (SPEC §2)."""
@@ -183,7 +183,7 @@ class Rows:
         self.versions.end(row, self.slot - 1)
         if row < self.declarations.now.size:
             self.declarations.now[row] = 0
-        self._now = None
+        self._view = None
 
     def free_row(self, row: int) -> None:
         """Forget a row without members whose windows have closed."""
@@ -195,7 +195,7 @@ class Rows:
         self.history.clear(row)
         self.sizes[row], self._last_spend[row] = 0, 0
         self._free.append(row)
-        self._now = None
+        self._view = None
 
     def size(self, row: int) -> int:
         """How many people a row stands for."""
@@ -207,7 +207,7 @@ class Rows:
             self.in_crowd(row).resize(row - INDIVIDUAL, size)
         else:
             self.sizes[row] = size
-        self._now = None
+        self._view = None
 
     def remember(self, requirement: Requirement) -> None:
         """Make sure that the windows of a requirement can be looked back on from now on."""
@@ -218,14 +218,14 @@ class Rows:
         self.history.forgotten = max(self.history.forgotten, last)
         if self.individual is not None:
             self.individual.hold(self.history.forgotten, self.history.held)
-        self._now = None
+        self._view = None
 
     def hold_back(self, until: int) -> None:
         """Leave nobody room before slot `until`, whoever joins until then included."""
         self.history.held = max(self.history.held, until)
         if self.individual is not None:
             self.individual.hold(self.history.forgotten, self.history.held)
-        self._now = None
+        self._view = None
 
     # --- inside --------------------------------------------------------------------------------
 
@@ -246,21 +246,21 @@ class Rows:
         else:
             self.declarations.reserve(row + 1)
             self.declarations.now[row] = self.declarations.table.add(requirement)
-        self._now = None
+        self._view = None
 
     def _new_row(self) -> int:
         if not self._free:
             return int(self._new_rows(1)[0])
         row = self._free.pop()
         self.history.clear(row)
-        self._now = None
+        self._view = None
         return row
 
     def _new_rows(self, many: int) -> npt.NDArray[np.int64]:
         rows = self.history.open_rows(many)
         self.sizes = np.concatenate([self.sizes, np.zeros(many, np.int64)])
         self._last_spend = np.concatenate([self._last_spend, np.zeros(many, np.int64)])
-        self._now = None
+        self._view = None
         return rows
 
     def _span(self, window: int) -> None:
@@ -269,4 +269,4 @@ class Rows:
             self.declarations.extend(window, self.slot)
             if self.individual is not None:
                 self.individual.extend(window)
-            self._now = None
+            self._view = None

@@ -1,7 +1,7 @@
-"""How much to offer: the ledger as it stands comes in, a proposal per row goes out.
+"""Decides how much each row offers to spend in the next slot.
 
-A schedule only proposes; the ledger cuts every proposal to the room (SPEC §2). Each returns what it
-would like for part 1 (measuring change) and part 2 (publishing), and which rows rest.
+A schedule only proposes; the ledger cuts every proposal to the room (SPEC §2). A proposal holds a change budget, which
+measures change, and a publish budget for each row, and says which rows rest.
 """
 
 from __future__ import annotations
@@ -22,84 +22,82 @@ class Proposal:
     """What a schedule would like to spend (axes: row).
 
     Attributes:
-        interval: of a paced schedule, for rows of a crowd: what every so many slots may cost; 0 for nothing now.
+        interval: of a paced schedule, for individual rows: what every so many slots may cost; 0 for nothing now.
+        due: whether a publication is due in this slot; a trigger may publish before.
     """
 
     change_budget: Units
     publish_budget: Units
     resting: npt.NDArray[np.bool_] | None = None
     interval: int = 0
+    due: bool = True
 
 
 Serves = Literal["distribution", "absorption", "paced", "rows"] | None
-"""How crowds of dynamic rows are served; "rows" if only outside crowds, None if only fixed requirements are."""
+"""How individual rows are served; "rows" if only dynamic rows outside them are, None if only fixed requirements are."""
 
 
-class Schedule(Protocol):
-    """Proposes; knows nothing of data, noise or releases."""
-
-    name: ClassVar[str]
-    dynamic: ClassVar[Serves]
-
-    def propose(self, now: LedgerView) -> Proposal:
-        """The wish for the slot that opens next."""
-        ...
-
-
-class Predict(Protocol):
-    """Foretells errors from public things."""
+class ForecastErrors(Protocol):
+    """Forecasts errors from public values."""
 
     def __call__(
-        self, intervals: npt.NDArray[np.int64], budgets: Units, looking: Units | None = None
+        self, intervals: npt.NDArray[np.int64], budgets: Units, change_budget: Units | None = None
     ) -> npt.NDArray[np.float64] | None:
         """Expected squared errors (axes: interval), or None.
 
         Args:
             intervals: slots from one publication to the next.
-            budgets: for each (axes: interval, row).
-            looking: budgets for measuring change in every slot, if it is measured (axes: row).
+            budgets: for each publication (axes: interval, row).
+            change_budget: for measuring change in every slot, if it is measured (axes: row).
         """
         ...
 
 
-class PlanningSchedule(ABC):
-    """A schedule that looks ahead between slots; it has a public state of its own."""
+class Schedule(ABC):
+    """Proposes what to spend; knows nothing of data, noise or releases.
+
+    A schedule that plans overrides `plan`, `state` and `restore`; the others have no state.
+    """
+
+    name: ClassVar[str]
+    dynamic: ClassVar[Serves] = None
 
     @abstractmethod
-    def plan(self, now: LedgerView, predict: Predict) -> None:
-        """Decide, from what is public, how to go on."""
+    def propose(self, view: LedgerView) -> Proposal:
+        """What it would like to spend in the next slot."""
 
-    @abstractmethod
+    def plan(self, view: LedgerView, forecast: ForecastErrors) -> None:  # noqa: B027 - most do not plan
+        """Decide, from public values, how to continue after the last slot."""
+
     def state(self) -> dict[str, Any]:
-        """Everything, as plain values."""
+        """Everything that it has planned, as plain values."""
+        return {}
 
-    @abstractmethod
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on with what `state` gave."""
-
-
-def change_share(now: LedgerView) -> Units:
-    """Part 1: the least live share, and what a backward requirement leaves of its half. [Du25] Alg. 3, Alg. 5."""
-    if now.backward_left is None:
-        return now.share
-    return np.minimum(now.share, now.backward_left[0])
+    def restore(self, state: dict[str, Any]) -> None:  # noqa: B027 - most have no state
+        """Continue from what `state` returned."""
 
 
-class Distribution:
+def change_share(view: LedgerView) -> Units:
+    """Change budget: the least live share, and what a backward side leaves of its half. [Du25] Alg. 3, Alg. 5."""
+    if view.backward_left is None:
+        return view.share
+    return np.minimum(view.share, view.backward_left[0])
+
+
+class Distribution(Schedule):
     """Offer half of what is left, so that there is always some left. [Du25] Alg. 3.
 
     For one requirement this is BD of [Kellaris14].
     """
 
     name: ClassVar[str] = "distribution"
-    dynamic: ClassVar[Serves] = None
 
-    def propose(self, now: LedgerView) -> Proposal:
+    def propose(self, view: LedgerView) -> Proposal:
         """Half of E/2 less the publications in the window."""
-        return Proposal(change_share(now), now.fixed_left // 2)
+        return Proposal(change_share(view), view.fixed_left // 2)
 
 
-class DynamicDistribution:
+class DynamicDistribution(Schedule):
     """The same where requirements change: only the forward side is halved. [Du25] Alg. 5.
 
     Guarantees:
@@ -109,37 +107,36 @@ class DynamicDistribution:
     name: ClassVar[str] = "dynamic distribution"
     dynamic: ClassVar[Serves] = "distribution"
 
-    def propose(self, now: LedgerView) -> Proposal:
+    def propose(self, view: LedgerView) -> Proposal:
         """Half of the least left on the forward side, all of what the backward side leaves."""
-        offer = now.fixed_left // 2
-        if now.forward_left is not None:
-            offer = np.minimum(offer, now.forward_left // 2)
-        if now.backward_left is not None:
-            offer = np.minimum(offer, now.backward_left[1])
-        return Proposal(change_share(now), offer)
+        offer = view.fixed_left // 2
+        if view.forward_left is not None:
+            offer = np.minimum(offer, view.forward_left // 2)
+        if view.backward_left is not None:
+            offer = np.minimum(offer, view.backward_left[1])
+        return Proposal(change_share(view), offer)
 
 
-class Absorption:
+class Absorption(Schedule):
     """Save the shares of quiet slots, spend them at once, then rest to pay for it. [Du25] Alg. 4.
 
     For one requirement this is BA of [Kellaris14].
     """
 
     name: ClassVar[str] = "absorption"
-    dynamic: ClassVar[Serves] = None
 
-    def propose(self, now: LedgerView) -> Proposal:
+    def propose(self, view: LedgerView) -> Proposal:
         """The shares saved since the last publication and its rest, at most a window of them."""
-        share = now.fixed_share
-        resting = np.where(share < UNBOUNDED, -(-now.last_spend // share) - 1, 0)  # N_i, rounded up
+        share = view.fixed_share
+        resting = np.where(share < UNBOUNDED, -(-view.last_spend // share) - 1, 0)  # N_i, rounded up
         resting = np.maximum(resting, 0)
-        waited = now.slot - now.last_slot
-        saved = np.clip(waited - resting, 0, now.fixed_window)
+        waited = view.slot - view.last_slot
+        saved = np.clip(waited - resting, 0, view.fixed_window)
         offer = np.where(share < UNBOUNDED, share * np.where(share < UNBOUNDED, saved, 0), UNBOUNDED)
-        return Proposal(change_share(now), offer, (waited <= resting) & (now.last_slot > 0))
+        return Proposal(change_share(view), offer, (waited <= resting) & (view.last_slot > 0))
 
 
-class DynamicAbsorption:
+class DynamicAbsorption(Schedule):
     """The same where requirements change: every active declaration has a border of its own. [Du25] Alg. 6.
 
     Guarantees:
@@ -150,37 +147,35 @@ class DynamicAbsorption:
     name: ClassVar[str] = "dynamic absorption"
     dynamic: ClassVar[Serves] = "absorption"
 
-    def propose(self, now: LedgerView) -> Proposal:
+    def propose(self, view: LedgerView) -> Proposal:
         """The most that any active declaration has saved, within what all of them leave."""
-        fixed = Absorption().propose(now)
-        if now.forward_left is None or now.least_saved is None or now.most_saved is None:
+        fixed = Absorption().propose(view)
+        if view.forward_left is None or view.least_saved is None or view.most_saved is None:
             return fixed
-        offer = np.minimum(fixed.publish_budget, np.minimum(now.most_saved, now.forward_left))
-        if now.backward_left is not None:
-            offer = np.minimum(offer, now.backward_left[1])
-        resting = now.least_saved <= 0
+        offer = np.minimum(fixed.publish_budget, np.minimum(view.most_saved, view.forward_left))
+        if view.backward_left is not None:
+            offer = np.minimum(offer, view.backward_left[1])
+        resting = view.least_saved <= 0
         return Proposal(fixed.change_budget, offer, resting if fixed.resting is None else fixed.resting | resting)
 
 
-class Uniform:
+class Uniform(Schedule):
     """The same small budget in every slot: E/w, nothing for measuring change."""
 
     name: ClassVar[str] = "uniform"
-    dynamic: ClassVar[Serves] = None
 
-    def propose(self, now: LedgerView) -> Proposal:
+    def propose(self, view: LedgerView) -> Proposal:
         """E/w."""
-        return Proposal(np.zeros(now.rows, np.int64), now.fixed_rate)
+        return Proposal(np.zeros(view.rows, np.int64), view.fixed_rate)
 
 
-class Sample:
+class Sample(Schedule):
     """The whole budget at slots 1, 1+w, 1+2w, …, and nothing between; w is the longest window."""
 
     name: ClassVar[str] = "sample"
-    dynamic: ClassVar[Serves] = None
 
-    def propose(self, now: LedgerView) -> Proposal:
+    def propose(self, view: LedgerView) -> Proposal:
         """E in one slot of a window."""
-        due = (now.slot - 1) % now.longest_window == 0
-        nothing = np.zeros(now.rows, np.int64)
-        return Proposal(nothing, now.fixed_epsilon if due else nothing)
+        due = (view.slot - 1) % view.longest_window == 0
+        nothing = np.zeros(view.rows, np.int64)
+        return Proposal(nothing, view.fixed_epsilon if due else nothing)

@@ -1,6 +1,6 @@
-"""The ledger as it stands before a slot: history and requirements come in, arrays for schedules go out.
+"""Shows how the rows of a ledger stand before a slot, as arrays for schedules.
 
-Everything is in whole nano-ε with one element per row, is computed when first asked for, and says
+Everything is in whole nano-ε with one element per row, is computed when it is first needed, and says
 `UNBOUNDED` where a row has no such limit.
 """
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.declaration_forecast import Later, parts
 from wevent.budgets.declarations import Backward, Declarations, Forward
+from wevent.budgets.forecast import DeclarationForecast, paced_parts, sample_levels, sample_size
 from wevent.budgets.history import History
 from wevent.budgets.levels import LevelTable
 from wevent.budgets.versions import Versions
@@ -28,8 +28,8 @@ class LedgerView:
 
     Attributes:
         slot: that slot.
-        last_slot: the last slot in which part 2 was spent, 0 if none.
-        last_spend: what each row spent there in part 2.
+        last_slot: the last slot in which a publish budget was spent, 0 if none.
+        last_spend: the publish budget that each row spent there.
         sizes: how many people each row stands for.
     """
 
@@ -47,7 +47,7 @@ class LedgerView:
         self.rows = history.rows
         self.last_slot, self.last_spend = last_slot, last_spend
         self._history, self._versions, self._declarations = history, versions, declarations
-        self.sizes, self._members, self._crowd = sizes, sizes > 0, individual
+        self.sizes, self._members, self._individual = sizes, sizes > 0, individual
         self._active = declarations.active_rows(history.slot, self._members)
 
     @cached_property
@@ -96,36 +96,60 @@ class LedgerView:
         """Least E/w over everything that binds."""
         return self._with_declared(self.fixed_rate, 1)
 
-    def paced_after(self, interval: int, wait: int) -> Units:
-        """What `paced` will be `wait` slots later if nobody asks for anything else until then.
+    def forecast_paced(self, interval: int, wait: int) -> Units:
+        """What `paced` will be `wait` slots later if no requirement changes until then.
 
         Of fixed versions, all that live now are taken to live then.
         """
         part = self.fixed_paced(interval)
-        if self._later is None:
+        if self._forecast is None:
             return part
-        ahead = parts(self._levels.forward, self._levels.forward_window, interval)
-        part = self._spread(part, self._active, self._later.least(ahead, wait))
+        forward = paced_parts(self._levels.forward, self._levels.forward_window, interval)
+        part = self._spread(part, self._active, self._forecast.least(forward, wait))
         return self._with_backward(part, interval)
 
-    def room_after(self, wait: int) -> Units:
-        """The room `wait` slots later, if nothing is spent and nobody asks for anything else; never below 0."""
+    def forecast_room(self, wait: int) -> Units:
+        """The room `wait` slots later, if nothing is spent and no requirement changes; never below 0."""
         if self.slot + wait < self._history.held:
             return np.zeros(self.rows, np.int64)
         spent = self._versions.spent(self._history, wait)
         room = self._versions.room(self._history, spent, wait)
-        if self._later is not None:
-            room = self._spread(room, self._active, self._later.room(wait))
+        if self._forecast is not None:
+            room = self._spread(room, self._active, self._forecast.room(wait))
             back = self._declarations.backward(self._history, self.declaring, wait)
             room = self._spread(room, back.rows, back.room)
         return np.maximum(room, 0)
 
     @cached_property
-    def ahead(self) -> LedgerView:
-        """The same for looking ahead, people in a crowd included; of very many only some, evenly spread."""
-        from wevent.budgets.forecast import forecast_view
+    def forecast_view(self) -> LedgerView:
+        """The view that plans use: individual rows included, very many dynamic rows sampled.
 
-        return forecast_view(self, self._history, self._versions, self._declarations, self._crowd)
+        Guarantees:
+            Without individual rows and with few dynamic rows it is this view itself.
+            Sizes add up to the number of registered people; every level that anybody declares is in it.
+        """
+        history, declarations, individual = self._history, self._declarations, self._individual
+        own = self.declaring[self.sizes[self.declaring] == 1]
+        most = sample_size(history.span)
+        if individual is None and own.size <= most:
+            return self
+        inside = np.flatnonzero(individual.sizes) if individual is not None else np.empty(0, np.int64)
+        levels = declarations.now[own].astype(np.int64)
+        if individual is not None:
+            levels = np.concatenate([levels, individual.declared(inside)])
+        picked, stands_for = sample_levels(levels, most)
+        shared = self.sizes > 0
+        shared[own] = False
+        kept = np.concatenate([np.flatnonzero(shared), own[picked[picked < own.size]]])
+        sizes = np.concatenate([self.sizes[shared], stands_for])
+        sampled, declared = history.take(kept), declarations.take(kept)
+        if individual is not None:
+            rows = inside[picked[picked >= own.size] - own.size]
+            past, change_budget, publish_budget = individual.past(rows)
+            sampled.append(change_budget, publish_budget, individual.born[rows], individual.known)
+            declared.append(past, individual.declared(rows), history.slot)
+        last_spend = np.zeros(sizes.size, np.int64)
+        return LedgerView(sampled, self._versions.take(kept), declared, sizes, self.last_slot, last_spend)
 
     @cached_property
     def fixed_window(self) -> npt.NDArray[np.int64]:
@@ -134,14 +158,14 @@ class LedgerView:
 
     @cached_property
     def dynamic(self) -> bool:
-        """Whether anybody has a dynamic requirement in force, in a crowd or not."""
-        return bool(self.declaring.size) or (self._crowd is not None and bool(self._crowd.sizes.any()))
+        """Whether anybody has a dynamic requirement in force, in an individual row or not."""
+        return bool(self.declaring.size) or (self._individual is not None and bool(self._individual.sizes.any()))
 
     @cached_property
     def longest_window(self) -> int:
         """Longest window of any live fixed version or of what anybody declares now, on either side.
 
-        Rows without members do not count: what nobody is bound by must not slow anybody down.
+        Rows without members do not count: what binds nobody must not slow anybody down.
         """
         level, table = self._declarations.now[self.declaring], self._levels
         declared = (table.forward_window[level].max(initial=1), table.backward_window[level].max(initial=1))
@@ -177,7 +201,7 @@ class LedgerView:
 
     @cached_property
     def backward_left(self) -> tuple[Units, Units] | None:
-        """EB/2 less part 1, and EB/2 less part 2, of the backward window; None if no row is dynamic."""
+        """EB/2 less the change, and less the publish budgets of the backward window; None if no row is dynamic."""
         if self._backward is None:
             return None
         rows = self._backward.rows
@@ -203,8 +227,8 @@ class LedgerView:
         return self._declarations.backward(self._history, self.declaring) if self.declaring.size else None
 
     @cached_property
-    def _later(self) -> Later | None:
-        return self._declarations.later(self._history, self._active) if self._active.size else None
+    def _forecast(self) -> DeclarationForecast | None:
+        return self._declarations.forecast(self._history, self._active) if self._active.size else None
 
     @property
     def _levels(self) -> LevelTable:
@@ -214,12 +238,12 @@ class LedgerView:
         """Each row's part cut to EF / ceil(wF/k) of its active declarations and EB / ceil(wB/k) of the one now."""
         if not self._active.size:
             return part
-        ahead = parts(self._levels.forward, self._levels.forward_window, interval)
-        part = self._spread(part, self._active, self._declarations.least(self.slot, self._active, ahead))
+        forward = paced_parts(self._levels.forward, self._levels.forward_window, interval)
+        part = self._spread(part, self._active, self._declarations.least(self.slot, self._active, forward))
         return self._with_backward(part, interval)
 
     def _with_backward(self, part: Units, interval: int) -> Units:
-        back = parts(self._levels.backward, self._levels.backward_window, interval)
+        back = paced_parts(self._levels.backward, self._levels.backward_window, interval)
         return self._spread(part, self.declaring, back[self._declarations.now[self.declaring]])
 
     def _alone(self, rows: npt.NDArray[np.int64], values: Units) -> Units:

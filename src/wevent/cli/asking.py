@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from wevent.cli.opening import add_config, now, open_store, read, witness_of
 
 if TYPE_CHECKING:
+    from wevent.cohorts.requirement_change import RequirementChange
     from wevent.config.model import Config
     from wevent.store.database import Database
-    from wevent.store.planning import HowStored, RequirementChange, Stored
+    from wevent.store.planning import ChangeCounts, ChangePolicy
 
-COLUMNS = ("user", "since", "epsilon", "window", "backward_epsilon", "backward_window", "status", "source")
+COLUMNS = ("user", "from_slot", "epsilon", "window", "backward_epsilon", "backward_window", "status", "source")
 
 
 def add_asking(commands: Any) -> None:
@@ -63,21 +64,21 @@ def import_file(
     overwrite: bool = False,
     sync: bool = False,
     preview: bool = False,
-) -> Stored:
+) -> ChangeCounts:
     """Store the requirement changes of a file; people who left stay away, and who set their own keep it."""
-    from wevent.config.asking import read_requirements
+    from wevent.config.requirement_files import read_requirement_file
     from wevent.errors import Unreadable
-    from wevent.store.planning import HowStored, RequirementChange
+    from wevent.store.planning import ChangePolicy
     from wevent.store.requirements import IMPORT
 
-    lines = [RequirementChange(line.user, line.requirement, line.line) for line in read_requirements(path, config)]
-    if sync and not lines:
+    changes = list(read_requirement_file(path, config))
+    if sync and not changes:
         raise Unreadable(f"{path}: an empty file would let everybody leave; nothing was stored", file=str(path))
-    how = HowStored(IMPORT, returning=returning, overwrite=overwrite)
-    return _store(config, database, lines, how, sync=sync, preview=preview)
+    how = ChangePolicy(IMPORT, returning=returning, overwrite=overwrite)
+    return _store(config, database, changes, how, sync=sync, preview=preview)
 
 
-def describe(stored: Stored) -> str:
+def describe(stored: ChangeCounts) -> str:
     """What became of changes, in words."""
     parts = [
         f"{number:,} {word}"
@@ -86,7 +87,7 @@ def describe(stored: Stored) -> str:
     ]
     words = ", ".join(parts)
     if stored.total:
-        words += f"; changes hold from slot {stored.since} on"
+        words += f"; changes hold from slot {stored.from_slot} on"
     if stored.away:
         words += f"; {stored.away:,} left before and stay away, --return brings them back"
     if stored.own:
@@ -99,26 +100,27 @@ def describe(stored: Stored) -> str:
 
 
 def _set(given: argparse.Namespace) -> int:
-    from wevent.config.asking import to_requirement
+    from wevent.cohorts.requirement_change import RequirementChange
     from wevent.config.people import LEAVE
+    from wevent.config.requirement_files import parse_requirement
     from wevent.errors import InvalidRequirement, UnknownUser
-    from wevent.store.planning import HowStored, RequirementChange
+    from wevent.store.planning import ChangePolicy
     from wevent.store.streams import find_stream
 
     config = read(given)
     if given.leave and (given.epsilon or given.window or given.backward_epsilon or given.backward_window):
         raise InvalidRequirement("--leave goes with no epsilon and no window; nothing was stored")
     epsilon = LEAVE if given.leave else given.epsilon
-    required = to_requirement(config, epsilon, given.window, given.backward_epsilon, given.backward_window)
+    required = parse_requirement(config, epsilon, given.window, given.backward_epsilon, given.backward_window)
     with open_store(config, create=required is not None) as database:
         if required is None:
             find_stream(database, config.stream.name)  # nobody leaves a stream that is not there
-        stored = _store(config, database, [RequirementChange(given.user, required)], HowStored())
+        stored = _store(config, database, [RequirementChange(given.user, required)], ChangePolicy())
     if stored.unknown:
         raise UnknownUser("nobody of this name is listed in this stream, so nobody left; names count letter for letter")
     what = "changed" if stored.changed else "returned" if stored.returned else "left"
     what = "stored for a new person" if stored.joined else what
-    holds = f"{what}; it holds from slot {stored.since} on"
+    holds = f"{what}; it holds from slot {stored.from_slot} on"
     sys.stdout.write(f"{holds if stored.total else 'nothing changed: this is required already'}\n")
     return 0
 
@@ -149,8 +151,8 @@ def _agreed() -> bool:
 
 def _list(given: argparse.Namespace) -> int:
     from wevent.events.names import show_name
-    from wevent.store.begun import current_slot
-    from wevent.store.requirements import per_person, read_changes, read_people, standing
+    from wevent.store.effect import current_slot
+    from wevent.store.requirements import change_statuses, group_by_person, read_changes, read_people
     from wevent.store.streams import find_stream
 
     config = read(given)
@@ -162,8 +164,8 @@ def _list(given: argparse.Namespace) -> int:
             changes = list(read_changes(connection, stream.id))
             slot = current_slot(connection, config, stream.id, now())
     rows = []
-    for own in per_person(changes):
-        words = standing(own, slot)
+    for own in group_by_person(changes):
+        words = change_statuses(own, slot)
         here = any(
             word == "in force" and change.requirement is not None for change, word in zip(own, words, strict=True)
         )
@@ -172,7 +174,7 @@ def _list(given: argparse.Namespace) -> int:
             leaves = change.requirement is None
             if given.history or (current and not (leaves and (status == "in force" or not here))):
                 terms = _words(change.requirement)
-                rows.append((change.number, names[change.person], change.since, *terms, status, change.source))
+                rows.append((change.number, names[change.person], change.from_slot, *terms, status, change.source))
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows(row[1:] for row in (sorted(rows) if given.history else rows))
@@ -183,12 +185,12 @@ def _show(given: argparse.Namespace) -> int:
     from wevent.errors import UnknownUser
     from wevent.events.names import show_name, to_name
     from wevent.events.timeline import show_instant
-    from wevent.reports.subject import read_subject
+    from wevent.reports.person_report import read_person_report
     from wevent.units import show
 
     config = read(given)
     with open_store(config, read_only=True) as database:
-        subject = read_subject(database, config, to_name(given.user))
+        subject = read_person_report(database, config, to_name(given.user))
     if subject is None:
         raise UnknownUser("nobody of this name was ever listed in this stream; names count letter for letter")
     say = sys.stdout.write
@@ -197,14 +199,14 @@ def _show(given: argparse.Namespace) -> int:
     say(f"{show_name(given.user)} in stream {config.stream.name}, {newest}\n")
     for change, status in subject.changes:
         if status in ("in force", "pending"):
-            say(f"{status}: {_sentence(change.requirement)}, from slot {times.slot(change.since)} on\n")
+            say(f"{status}: {_sentence(change.requirement)}, from slot {times.slot(change.from_slot)} on\n")
     for window in subject.windows:
         say(f"{window.sentence(times)}\n")
     say(f"spent in all since first listed, from slot {times.slot(subject.listed)} on: {show(subject.total)}\n")
     say("history:\n")
     for change, status in subject.changes:
-        since = f"from slot {times.slot(change.since)} on"
-        say(f"  {show_instant(change.stored)}, {change.source}: {_sentence(change.requirement)}, {since}: {status}\n")
+        required = f"{_sentence(change.requirement)}, from slot {times.slot(change.from_slot)} on"
+        say(f"  {show_instant(change.stored)}, {change.source}: {required}: {status}\n")
     return 0
 
 
@@ -229,8 +231,8 @@ def _words(requirement: Any) -> tuple[object, ...]:
 
 
 def _store(
-    config: Config, database: Database, changes: Iterable[RequirementChange], how: HowStored, **more: bool
-) -> Stored:
+    config: Config, database: Database, changes: Iterable[RequirementChange], how: ChangePolicy, **more: bool
+) -> ChangeCounts:
     from wevent.store.changes import store_changes
     from wevent.store.streams import open_stream
 

@@ -17,7 +17,7 @@ from wevent.events.names import show_name
 
 if TYPE_CHECKING:
     from wevent.reports.findings import Audit
-    from wevent.reports.neighbours import Trial
+    from wevent.reports.neighbours import NeighbourTrial
     from wevent.reports.officer import Judged
 
 
@@ -38,15 +38,15 @@ def _audit(given: argparse.Namespace) -> int:
     from wevent import __version__
     from wevent.events.timeline import show_instant
     from wevent.reports.audit import audit
+    from wevent.reports.combined_loss import read_combined_losses
     from wevent.reports.history import read_history
     from wevent.reports.officer import Judged, officer_page
-    from wevent.reports.together import read_together
-    from wevent.store.checking import check_store
+    from wevent.store.damage import check_store
     from wevent.store.database import open_database
     from wevent.store.streams import all_streams
 
     judged: list[Judged] = []
-    trials: list[Trial | None] = []
+    trials: list[NeighbourTrial | None] = []
     with open_database(_where(given), read_only=True) as database:
         check_store(database, besides_history=given.stream is None)
         names = [given.stream] if given.stream else [stream.name for stream in all_streams(database)]
@@ -57,7 +57,7 @@ def _audit(given: argparse.Namespace) -> int:
             trials.append(trial)
             loss = None if trial is None else trial.loss
             judged.append(Judged(found, history.settings, loss, history.assumptions))
-        together = read_together(database)
+        together = read_combined_losses(database)
     broken = any(not each.audit.kept for each in judged) or any(t is not None and t.refuted for t in trials)
     if given.json:
         document = {
@@ -95,7 +95,7 @@ def _where(given: argparse.Namespace) -> str:
     return str(given.store) if given.store is not None else str(read_config(given.config or CONFIG).store.url)
 
 
-def _say(judged: Judged, trial: Trial | None) -> None:
+def _say(judged: Judged, trial: NeighbourTrial | None) -> None:
     from wevent.reports.times import SlotTimes
     from wevent.units import show
 
@@ -126,12 +126,12 @@ def _say(judged: Judged, trial: Trial | None) -> None:
     sys.stdout.write("\n".join(out) + "\n")
 
 
-def _tried(trial: Trial) -> dict[str, Any]:
+def _tried(trial: NeighbourTrial) -> dict[str, Any]:
     loss = {"at_least": trial.loss.epsilon, "confidence": trial.loss.confidence}
     return {"window": trial.window, "promised": trial.promise, **loss, "refuted": trial.refuted}
 
 
-def _trial(settings: dict[str, Any], found: Audit, runs: int) -> Trial:
+def _trial(settings: dict[str, Any], found: Audit, runs: int) -> NeighbourTrial:
     from wevent.reports.neighbours import try_mechanism
     from wevent.settings import Privacy
 
@@ -140,5 +140,5 @@ def _trial(settings: dict[str, Any], found: Audit, runs: int) -> Trial:
     )
     most = max(found.lines, key=lambda line: line.people, default=None)
     epsilon, window = (10**9, 2) if most is None else (most.terms.epsilon, most.terms.window)
-    told = {"estimator": settings["privacy.estimator"]} if "privacy.estimator" in settings else {}
-    return try_mechanism(settings["privacy.mechanism"], privacy, epsilon, window, runs, **told)
+    mechanism, estimator = settings["privacy.mechanism"], settings.get("privacy.estimator")
+    return try_mechanism(mechanism, privacy, epsilon, window, runs, estimator)

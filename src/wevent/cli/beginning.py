@@ -26,20 +26,20 @@ def check_first_files(given: argparse.Namespace, config: Config) -> None:
     Guarantees:
         Nothing is stored. Streams that have begun, and those that are not closed by files, are not looked at.
     """
-    from wevent.config.asking import read_requirements
+    from wevent.config.requirement_files import read_requirement_file
     from wevent.errors import EmptyRegister
     from wevent.events.validation import AcceptanceWindow, EventValidator
     from wevent.store.feeding import last_due
-    from wevent.store.reconciling import check_founding
+    from wevent.store.reconciling import check_new_stream
     from wevent.store.totals import RunTotals
 
     if config.slots.closing != "files" or given.allow_empty or given.restored is not None or not given.events:
         return
     if given.follow or any(str(path) == "-" for path in given.events) or _has_begun(config):
         return
-    check_founding(config.stream.name, witness_of(config).read(), None)  # a store that is gone comes first
-    lines = [] if given.requirements is None else read_requirements(given.requirements, config)
-    people = {user: number for number, user in enumerate(line.user for line in lines)}
+    check_new_stream(config.stream.name, witness_of(config).read(), None)  # a store that is gone comes first
+    changes = [] if given.requirements is None else read_requirement_file(given.requirements, config)
+    people = {str(change.user): number for number, change in enumerate(changes)}
     if not people and config.people.group is None:
         raise EmptyRegister("nobody is registered; import a file of requirements first (`--requirements FILE`)")
     due = last_due(config, 1, given.until, now())
@@ -94,7 +94,7 @@ def _look(
             try:
                 with path.open("rb") as file:
                     for content, read in with_readers(Lines(file), kind, columns, path):
-                        totals.add_events(validator.sort(content, read, acceptance_window))
+                        totals.add_events(validator.validate_lines(content, read, acceptance_window))
                         if totals.accepted:
                             return
             except OSError as error:

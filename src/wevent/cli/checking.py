@@ -46,7 +46,7 @@ def check_sources(given: argparse.Namespace) -> int:
 
     config, moment = read(given), now()
     check_until(config, given.until, moment)
-    people, next_slot, since = _known(config, given.requirements)
+    people, next_slot, from_slot = _known(config, given.requirements)
     if not people and config.people.group is None:
         raise EmptyRegister("nobody is registered; name a file of requirements (`--requirements FILE`)")
     totals, closing = RunTotals(), config.slots.closing
@@ -59,8 +59,8 @@ def check_sources(given: argparse.Namespace) -> int:
             totals.check_acceptable(due)
         elif totals.refused:  # a live source may be empty; one of which everything is refused is not right
             totals.check_acceptable(0)
-        if due and closing != "arrival" and since > last and config.people.group is None:
-            raise nobody_served(config, next_slot, last, since)
+        if due and closing != "arrival" and from_slot > last and config.people.group is None:
+            raise nobody_served(config, next_slot, last, from_slot)
     if not given.yes:
         confirm_many(config, next_slot, last, totals.seen, ask=False)
     sys.stdout.write(f"stream {config.stream.name}: {_verdict(config, next_slot, due)}; nothing was released\n")
@@ -78,14 +78,15 @@ def _verdict(config: Config, next_slot: int, due: int) -> str:
 
 def _known(config: Config, requirements: Path | None) -> tuple[dict[str, int], int, int]:
     """Everybody who is listed, in the store or in a file that would be imported; the next slot; the first of theirs."""
-    from wevent.config.asking import read_requirements
+    from wevent.config.requirement_files import read_requirement_file
     from wevent.errors import StoreUnavailable, StreamUnknown
-    from wevent.store.reconciling import check_founding
+    from wevent.store.effect import slot_of_clock
+    from wevent.store.reconciling import check_new_stream
     from wevent.store.requirements import first_registered, last_charged, read_people
     from wevent.store.streams import check_settings, find_stream
 
     people: dict[str, int] = {}
-    next_slot, since = 0, None
+    next_slot, from_slot = 0, None
     if "://" in config.store.url or Path(config.store.url).exists():
         try:
             with open_store(config, read_only=True) as database:
@@ -95,18 +96,18 @@ def _known(config: Config, requirements: Path | None) -> tuple[dict[str, int], i
                 with database.read() as connection:
                     people = read_people(connection, stream.id)
                     next_slot = max(last_charged(connection, stream.id), opening.last) + 1
-                    since = first_registered(connection, stream.id)
+                    from_slot = first_registered(connection, stream.id)
         except (StoreUnavailable, StreamUnknown) as error:
             say(f"as if nothing was published yet: {error}")
     if next_slot == 0:
-        check_founding(config.stream.name, witness_of(config).read(), None)
+        check_new_stream(config.stream.name, witness_of(config).read(), None)
         next_slot = 1
     if requirements is not None:
-        for line in read_requirements(requirements, config):
-            people.setdefault(line.user, len(people))
-    if since is None:  # whoever is imported now is registered after the slots that have begun
-        since = 1 if config.slots.closing == "files" else max(0, config.slots.timeline.number(now())) + 1
-    return people, next_slot, since
+        for change in read_requirement_file(requirements, config):
+            people.setdefault(str(change.user), len(people))
+    if from_slot is None:  # whoever is imported now is registered after the slots that have begun
+        from_slot = 1 if config.slots.closing == "files" else slot_of_clock(config, now()) + 1
+    return people, next_slot, from_slot
 
 
 def _read(
@@ -117,7 +118,7 @@ def _read(
     from wevent.events.formats import line_reader
     from wevent.events.lines import Lines
     from wevent.events.timeline import LATEST
-    from wevent.events.validation import AcceptanceWindow, EventValidator, unfinished
+    from wevent.events.validation import AcceptanceWindow, EventValidator, refuse_unfinished
 
     timeline, cells = config.slots.timeline, config.cells.declared()
     validator = EventValidator(timeline, cells, people, config.people.group is not None)
@@ -139,6 +140,6 @@ def _read(
             if reader is None:
                 reader = line_reader(given.format, columns, content[0], "standard input")
                 content = content[1:] if given.format == "csv" else content
-            totals.add_events(validator.sort(content, reader, acceptance_window))
+            totals.add_events(validator.validate_lines(content, reader, acceptance_window))
         if lines.rest:
-            totals.add_events(unfinished())
+            totals.add_events(refuse_unfinished())

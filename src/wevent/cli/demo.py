@@ -19,7 +19,7 @@ from wevent.cli.wishes import STRICTEST, Wishes
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Requirement
 from wevent.events.slot import Slot
-from wevent.recipes import RECIPES, uniform
+from wevent.mechanisms import RECIPES, uniform
 from wevent.releases.publisher import Publisher
 from wevent.settings import Privacy, Rest
 

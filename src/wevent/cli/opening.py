@@ -37,11 +37,11 @@ def open_store(config: Config, *, create: bool = False, read_only: bool = False,
         operator says what was shown.
     """
     from wevent.store.database import open_database, to_url
-    from wevent.store.reconciling import check_founding
+    from wevent.store.reconciling import check_new_stream
 
     url = to_url(config.store.url)
     if create and url.get_backend_name() == "sqlite" and _nothing_at(Path(url.database or "")):
-        check_founding(config.stream.name, witness_of(config).read(), shown)
+        check_new_stream(config.stream.name, witness_of(config).read(), shown)
     return open_database(config.store.url, create=create, read_only=read_only)
 
 

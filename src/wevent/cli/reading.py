@@ -123,14 +123,13 @@ def _plot(given: argparse.Namespace) -> int:
 
 def _status(given: argparse.Namespace) -> int:
     from wevent.cli.summary import refused_lines
+    from wevent.reports.combined_loss import read_combined_losses
     from wevent.reports.history import read_history
-    from wevent.reports.standing import standing
+    from wevent.reports.status import stream_status
     from wevent.reports.times import SlotTimes
-    from wevent.reports.together import read_together
-    from wevent.store.accounting import read_account
-    from wevent.store.counting import count_lost_changes
-    from wevent.store.intake import read_tallies
+    from wevent.store.accounting import read_account, read_tallies
     from wevent.store.streams import find_stream
+    from wevent.store.witnessed_changes import count_lost_changes
 
     config = read(given)
     with open_store(config, read_only=True) as database:
@@ -139,8 +138,9 @@ def _status(given: argparse.Namespace) -> int:
         with database.read() as connection:
             tallies, account = read_tallies(connection, stream.id), read_account(connection, stream.id)
             lost_changes = count_lost_changes(connection, stream.id)
-        together = [line for line in read_together(database) if stream.name in [part.stream for part in line.parts]]
-    now, times, closing = standing(past), SlotTimes(past.settings), config.slots.closing
+        losses = read_combined_losses(database)
+        together = [line for line in losses if stream.name in [part.stream for part in line.parts]]
+    now, times, closing = stream_status(past), SlotTimes(past.settings), config.slots.closing
     out = [f"stream {show_name(stream.name)}: {now.slots:,} slots, {len(past.listed):,} people ever listed"]
     coming = now.slots + 1
     out.append(f"  next is slot {times.slot(coming)}, over at {times.end(coming)}; {_WHAT_CLOSES[closing]}")

@@ -44,6 +44,7 @@ def restored_slot(config: Config, given: int | None) -> int | None:
     """The last slot that may have been shown, by the operator's word; None if nothing was said."""
     from wevent.errors import InvalidSetting
     from wevent.store.build import terms_of
+    from wevent.store.effect import slot_of_clock
 
     if given == BY_THE_CLOCK:
         if config.slots.closing != "arrival":
@@ -51,7 +52,7 @@ def restored_slot(config: Config, given: int | None) -> int | None:
                 f"--restored needs a number here: slots of this stream are closed by {config.slots.closing}, so the "
                 "clock does not tell which one may have been shown last. Nothing was changed"
             )
-        return max(0, config.slots.timeline.number(now()))
+        return slot_of_clock(config, now())
     return terms_of(config, now(), given).shown
 
 

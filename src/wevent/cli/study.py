@@ -122,7 +122,7 @@ def _run(given: argparse.Namespace) -> int:
 
     from wevent.study.experiment import load
     from wevent.study.progress import follow
-    from wevent.study.runner import Run, Settings, load_plugins
+    from wevent.study.runner import ExperimentRun, RunSettings, load_plugins
 
     load_plugins(given.plugins)
     path = given.file
@@ -141,7 +141,7 @@ def _run(given: argparse.Namespace) -> int:
     target = folder / f"{experiment.name}.csv"
     if given.fresh:
         target.unlink(missing_ok=True)
-    run = Run(experiment, target, Settings(given.folder, given.jobs or 0, tuple(given.plugins)))
+    run = ExperimentRun(experiment, target, RunSettings(given.folder, given.jobs or 0, tuple(given.plugins)))
     for name, missing in run.missing.items():
         print(show_name(f"left out: {name}. {missing}"), file=sys.stderr)
     follow(run)
@@ -169,7 +169,7 @@ def _report(given: argparse.Namespace) -> int:
 def _compare(given: argparse.Namespace) -> int:
     from wevent.study.compare import Comparison, compare
     from wevent.study.progress import table
-    from wevent.study.runner import Settings, load_plugins
+    from wevent.study.runner import RunSettings, load_plugins
 
     load_plugins(given.plugins)
     comparison = Comparison(
@@ -187,7 +187,7 @@ def _compare(given: argparse.Namespace) -> int:
         requirements=given.requirements,
         dynamic=given.dynamic,
     )
-    rows = compare(comparison, Settings(given.folder, given.jobs or 0, tuple(given.plugins)))
+    rows = compare(comparison, RunSettings(given.folder, given.jobs or 0, tuple(given.plugins)))
     if given.json:
         print(json.dumps(rows, indent=2))
     else:

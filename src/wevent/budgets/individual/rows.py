@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.declaration_forecast import parts
+from wevent.budgets.forecast import paced_parts
 from wevent.budgets.individual import kernels
 from wevent.budgets.individual.irregular import IrregularSpends
 from wevent.budgets.levels import LevelTable
@@ -218,7 +218,7 @@ class IndividualRows:
             self._certify(interval)
             self._sync()
             row, now, special = self._row, self._row["now"], np.empty(self.rows, np.bool_)
-            caps = parts(self.table.backward, self.table.backward_window, interval)
+            caps = paced_parts(self.table.backward, self.table.backward_window, interval)
             kernels.propose_part(
                 self._certified_levels(), caps, now, row["left"], row["share"], row["flags"], publish_budget, special
             )
@@ -382,7 +382,7 @@ class IndividualRows:
         levels, table = self._tables()[0], self.table
         if self._interval > _HALVES:
             levels[kernels.HALF] = table.forward
-            levels[kernels.SHARE] = parts(table.forward, table.forward_window, self._interval)
+            levels[kernels.SHARE] = paced_parts(table.forward, table.forward_window, self._interval)
         return levels
 
     def _certify(self, interval: int) -> None:

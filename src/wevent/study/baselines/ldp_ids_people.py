@@ -12,17 +12,15 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.register import Register
-from wevent.noise import PROBABILITY_BITS
+from wevent import Register
+from wevent.extend import PROBABILITY_BITS, Counts, Offer
 from wevent.study.baselines.base import DesiredSpend
-from wevent.study.baselines.local import Local
+from wevent.study.baselines.local import LocalBaseline
 
 People = npt.NDArray[np.int64]
 
 
-class PeopleDivision(Local):
+class PeopleDivision(LocalBaseline):
     """One row of the ledger for each person, by the strictest requirement of all.
 
     Guarantees:
@@ -132,7 +130,7 @@ class LPA(AdaptivePeople):
 
     def saved(self, busy: int) -> int | None:
         """The people of the slots since the last publication and its rest, at most N/2."""
-        now, N, w = self.ledger.now(), self.people, self.common.window
+        now, N, w = self.ledger.view(), self.people, self.common.window
         rest = max(0, -(-2 * w * int(np.count_nonzero(now.last_spend)) // N) - 1)
         waited = now.slot - now.last_slot - rest
         return N * min(waited, w) // (2 * w) if waited > 0 else None
