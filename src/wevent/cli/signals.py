@@ -1,6 +1,6 @@
 """Ends a command in order on SIGTERM and Ctrl-C: at once while it reads files or waits, after the slot otherwise.
 
-A slot that is charged and not released is lost, and everybody has paid for it. So between charge and release a signal
+A slot that is charged and not released is lost, and every row has paid for it. So between charge and release a signal
 only leaves a note. Exit codes: 0 after SIGTERM, which is how services are stopped; 130 after Ctrl-C; 129 after SIGHUP,
 when a terminal is closed.
 """
@@ -20,11 +20,11 @@ _EXIT = {signal.SIGTERM: 0, signal.SIGINT: 130, signal.SIGHUP: 129}
 
 
 class Stopped(BaseException):
-    """Somebody asked the program to end."""
+    """A signal stops the command."""
 
 
-class Stopping:
-    """Catches the signals that ask a program to end.
+class SignalGuard:
+    """Catches the signals that stop a program.
 
     Guarantees:
         A signal takes effect at a safe point, the end of `uninterrupted`, or inside `interruptible`, and nowhere else:
@@ -34,16 +34,16 @@ class Stopping:
     """
 
     def __init__(self) -> None:
-        self._asked: signal.Signals | None = None
+        self._signal: signal.Signals | None = None
         self._interruptible = False
         self._raised = self._last_words = False
         self._before: list[tuple[signal.Signals, object]] = []
         self._report = sys.unraisablehook
 
-    def __enter__(self) -> Stopping:
-        if threading.current_thread() is threading.main_thread():  # elsewhere Python lets nobody catch signals
+    def __enter__(self) -> SignalGuard:
+        if threading.current_thread() is threading.main_thread():  # Python catches signals in no other thread
             wanted = [kind for kind in _EXIT if kind != signal.SIGHUP or signal.getsignal(kind) != signal.SIG_IGN]
-            self._before = [(kind, signal.signal(kind, self._hear)) for kind in wanted]  # nohup keeps its meaning
+            self._before = [(kind, signal.signal(kind, self._receive)) for kind in wanted]  # nohup keeps its meaning
         self._report, sys.unraisablehook = sys.unraisablehook, self._unraisable
         return self
 
@@ -52,15 +52,15 @@ class Stopping:
     ) -> None:
         sys.unraisablehook = self._report
         for number, handler in self._before:  # while a stopped program ends, a further signal must not kill it
-            signal.signal(number, signal.SIG_IGN if self._asked is not None else handler)  # type: ignore[arg-type]
+            signal.signal(number, signal.SIG_IGN if self._signal is not None else handler)  # type: ignore[arg-type]
 
     @property
     def exit_code(self) -> int | None:
-        """What to end with if somebody asked for it; None if nobody did."""
-        return None if self._asked is None else _EXIT[self._asked]
+        """What to end with after a signal; None without one."""
+        return None if self._signal is None else _EXIT[self._signal]
 
     def run(self, work: Callable[[], None]) -> None:
-        """Work until the end, or until somebody asks to stop."""
+        """Work until the end, or until a signal stops it."""
         try:
             work()
         except Stopped:
@@ -76,12 +76,12 @@ class Stopping:
             yield
         finally:
             self._interruptible = before
-        self._stop_if_asked()
+        self._stop_if_signalled()
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
         """Let signals take effect at once, while a file is read or a question waits for its answer."""
-        self._stop_if_asked()
+        self._stop_if_signalled()
         before, self._interruptible = self._interruptible, True
         try:
             yield
@@ -96,15 +96,15 @@ class Stopping:
         """From now on let signals leave a note and nothing more: the command is at its last words."""
         self._last_words = True
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
-        if self._asked is None:
-            self._asked = signal.Signals(number)
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if self._signal is None:
+            self._signal = signal.Signals(number)
         if self._interruptible and not self._raised:  # a second one would disturb the cleaning up
-            self._stop_if_asked()
+            self._stop_if_signalled()
 
-    def _stop_if_asked(self) -> None:
+    def _stop_if_signalled(self) -> None:
         """Stop at a safe point, also if a library swallowed the first try."""
-        if self._asked is not None and not self._last_words:
+        if self._signal is not None and not self._last_words:
             self._raised = True
             raise Stopped
 
