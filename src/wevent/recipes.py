@@ -29,8 +29,8 @@ from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased
 from wevent.decisions.pooled import Pooled
 from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
-from wevent.releases.filters import StateSpace
 from wevent.releases.publisher import Mechanism, Publisher
+from wevent.releases.state_space import StateSpace
 from wevent.units import show, to_epsilon
 
 Cells = int | Sequence[Hashable]

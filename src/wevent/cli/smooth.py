@@ -22,7 +22,7 @@ from wevent.cli.opening import CONFIG, open_store
 from wevent.errors import InvalidInput
 from wevent.events.names import show_name
 from wevent.releases.release import Release
-from wevent.releases.smoothing import Published, Smoothed, smooth
+from wevent.releases.smoothing import RawPublication, SmoothedCounts, smooth
 
 NEEDED = ("slot", "cell", "raw", "raw_standard_error")
 WRITTEN = ("slot", "cell", "count", "standard_error", "low", "high")
@@ -62,7 +62,7 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-def read_store(path: Path) -> tuple[list[Published], int, list[str]]:
+def read_store(path: Path) -> tuple[list[RawPublication], int, list[str]]:
     """The same as `read` from the store of a configuration: any mechanism's publications are raw releases."""
     from wevent.config.read import read_config
     from wevent.reports.history import public_releases
@@ -75,11 +75,11 @@ def read_store(path: Path) -> tuple[list[Published], int, list[str]]:
         for release in public_releases(database, stream.id, len(cells), 1, 2**62):
             last = release.slot
             if release.raw is not None and release.raw_standard_error is not None:
-                publications.append(Published(last, release.raw.astype(np.float64), release.raw_standard_error))
+                publications.append(RawPublication(last, release.raw.astype(np.float64), release.raw_standard_error))
     return publications, last, cells
 
 
-def _read_file(path: Path) -> tuple[list[Published], int, list[str]]:
+def _read_file(path: Path) -> tuple[list[RawPublication], int, list[str]]:
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             return read(lines)
@@ -89,7 +89,7 @@ def _read_file(path: Path) -> tuple[list[Published], int, list[str]]:
         raise InvalidInput(f"{path}: not a CSV file in UTF-8; give one that `wevent releases` wrote") from None
 
 
-def read(lines: Iterable[str]) -> tuple[list[Published], int, list[str]]:
+def read(lines: Iterable[str]) -> tuple[list[RawPublication], int, list[str]]:
     """Publications in the order of their slots, the last slot, and the names of the cells in their first order.
 
     Guarantees:
@@ -120,11 +120,11 @@ def read(lines: Iterable[str]) -> tuple[list[Published], int, list[str]]:
     publications = []
     for slot in sorted(found):
         pairs = np.array([found[slot][cell] for cell in range(len(cells))])
-        publications.append(Published(slot, pairs[:, 0], pairs[:, 1]))
+        publications.append(RawPublication(slot, pairs[:, 0], pairs[:, 1]))
     return publications, last, list(cells)
 
 
-def write(out: TextIO, smoothed: Smoothed, cells: Sequence[str]) -> None:
+def write(out: TextIO, smoothed: SmoothedCounts, cells: Sequence[str]) -> None:
     """One line for each slot and cell."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(WRITTEN)

@@ -36,4 +36,4 @@ class Mechanism:
     @property
     def plain(self) -> bool:
         """Whether the last published counts, which are whole, are all that is shown."""
-        return self.filter is Unfiltered and self.estimator.whole
+        return self.filter is Unfiltered and self.estimator.integer_counts

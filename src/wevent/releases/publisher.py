@@ -113,7 +113,7 @@ class Publisher(Single):
 
     def keep_last(self, counts: Counts | npt.NDArray[np.float64], error: npt.NDArray[np.float64]) -> None:
         """Go on from counts that were published before."""
-        self.view.keep(counts, error)
+        self.view.restore_counts(counts, error)
 
     def take(self, ledger: Ledger, members: Membership) -> None:
         """Go on with a ledger and a membership that were kept."""
@@ -202,16 +202,18 @@ class Publisher(Single):
         if change_budget is not None and not self._sees(change_budget, sizes):
             return None
         gap = intervals.astype(np.float64)
-        seen = self.mechanism.estimator.forecast(Offers(budgets, gap), sizes, s, view.public)
-        errors = view.forecast_error(gap, seen.noise, self._most, watched=change_budget is not None)
-        return None if errors is None else errors + seen.lean
+        expected = self.mechanism.estimator.forecast(Offers(budgets, gap), sizes, s, view.public)
+        errors = view.forecast_error(gap, expected.noise, self._most, detects_jumps=change_budget is not None)
+        return None if errors is None else errors + expected.bias
 
     def _sees(self, change_budget: Units, sizes: npt.NDArray[np.int64]) -> bool:
         """Whether there were jumps, and such budgets would show the next one."""
-        if not self.view.reach > 0:
+        if not self.view.typical_jump > 0:
             return False
         selection = choose_threshold(change_budget, sizes, self.privacy.sensitivity)
-        return self.view.reach > smallest_detectable_change(selection, self.privacy.sensitivity, len(self.domain))
+        return self.view.typical_jump > smallest_detectable_change(
+            selection, self.privacy.sensitivity, len(self.domain)
+        )
 
     @property
     def _most(self) -> int:
@@ -260,7 +262,7 @@ class Publisher(Single):
             return self._repeat(offer.slot, Decision.SKIPPED, selection)
         evidence = estimator.draw(tally, selection, sizes, s, self._noise, view.public)
         self.view = view.copy()
-        self.view.disturb(verdict.jump)
+        self.view.inflate_variance(verdict.jump)
         shown = self.view.publish(offer.slot, evidence, self._most)
         return Release(
             offer.slot,
