@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -107,8 +106,7 @@ class World:
             register, CELLS, noise=self.noise, journal=self.journal, privacy=privacy, history_slots=6, fast=fast
         )
         if trigger is not None:
-            given = self.publisher.mechanism
-            self.publisher.mechanism = replace(given, trigger=trigger)
+            self.publisher.trigger = trigger
         self.records: dict[str, Record] = {}
         self.slot = 1
 
@@ -303,27 +301,27 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
         def decide(self, given: DecisionInput) -> Verdict:
             raise BrokenError
 
-    given = publisher.mechanism
+    given = publisher.trigger
     before = world.step(world.data())
     twin.step(twin.data())
-    while world.slot < 7 or not publisher.ledger.offer(given.schedule).publish_budget.all():  # until all others draw
+    while world.slot < 7 or not publisher.ledger.offer(publisher.schedule).publish_budget.all():
         before = world.step(world.data())
         twin.step(twin.data())
     noise.armed = failing == "the noise"
     if not noise.armed:
-        publisher.mechanism = replace(given, trigger=Broken())
+        publisher.trigger = Broken()
     lost, data = world.slot, world.data()
     with pytest.raises(BrokenError):
         publisher.step(data)
-    noise.armed, publisher.mechanism = False, given
+    noise.armed, publisher.trigger = False, given
     drawn, stored = len(noise.asked), publisher.ledger.to_bytes()
     release = publisher.step(data)
     assert (release.decision, release.slot) == (Decision.LOST, lost)
     assert release.threshold is None and release.error is None
     shown = np.array_equal(release.counts, before.counts)
-    assert shown or np.array_equal(release.counts, publisher.view.repeat(lost).counts)
+    assert shown or np.array_equal(release.counts, publisher.filter.repeat(lost).counts)
     assert (len(noise.asked), publisher.ledger.to_bytes()) == (drawn, stored)
-    offer = twin.publisher.ledger.offer(given.schedule)
+    offer = twin.publisher.ledger.offer(publisher.schedule)
     twin.publisher.ledger.charge(offer)
     twin.publisher.ledger.lose()
     assert twin.publisher.ledger.to_bytes() == stored
@@ -339,7 +337,7 @@ def test_interrupted_between_charge_and_draw(case: Case, fast: bool) -> None:
     world = World(case, 8, fast)
     world.step(world.data())
     publisher = world.publisher
-    publisher.ledger.charge(publisher.ledger.offer(publisher.mechanism.schedule))
+    publisher.ledger.charge(publisher.ledger.offer(publisher.schedule))
     assert publisher.step(world.data()).decision is Decision.LOST
     assert publisher.ledger.slot == 3
     world.slot = 3

@@ -29,7 +29,6 @@ from wevent.errors import (
     WrongShape,
 )
 from wevent.releases.journal import MemoryJournal
-from wevent.releases.publisher import Mechanism
 
 # Planted names and counts. They are put together here, so that no line of this file holds them whole.
 ANN, BOB, EVE = (f"user-{part}" for part in ("a1" + "c3", "b2" + "d4", "e5" + "f6"))
@@ -56,8 +55,7 @@ def opened(recipe: str, fast: bool) -> Publisher:
         privacy=Privacy(limits=Limits(epsilon=50, window=1000)),
         fast=fast,
     )
-    given = publisher.mechanism
-    publisher.mechanism = Mechanism(given.name, given.schedule, Forced({1, 3}))
+    publisher.trigger = Forced({1, 3})
     publisher.step(Slot(1, {ANN: HERE, BOB: THERE}))
     publisher.leave(BOB)
     publisher.step(Slot(2, {ANN: HERE}, groups={GROUP: [30, 5]}))
@@ -289,8 +287,8 @@ def test_an_error_in_the_draw_names_nobody(recipe: str, fast: bool) -> None:
             raise RuntimeError("broken")
 
     publisher = opened(recipe, fast)
-    publisher.mechanism = Mechanism("broken", publisher.mechanism.schedule, Broken())
-    while publisher.ledger.offer(publisher.mechanism.schedule).nullified:
+    publisher.trigger = Broken()
+    while publisher.ledger.offer(publisher.schedule).nullified:
         publisher.step(Slot(publisher.ledger.slot, {ANN: HERE}))
     with pytest.raises(RuntimeError) as raised:
         publisher.step(Slot(publisher.ledger.slot, {ANN: HERE}, groups={GROUP: [30, 5]}))

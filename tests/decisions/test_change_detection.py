@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -15,9 +17,9 @@ from wevent.releases.state_space import StateSpace
 
 
 def publisher(interval: int, filter_: object = Unfiltered, seed: int = 1) -> Publisher:
-    pace = PacedWithChangeDetection(interval)
     register = Register().with_group("everybody", Fixed(10, 400), 10_000)
-    mechanism = Mechanism("paced", pace, ChangeDetectionTrigger(pace), Unbiased(), filter_)  # type: ignore[arg-type]
+    schedule = partial(PacedWithChangeDetection, interval)
+    mechanism = Mechanism("paced", schedule, ChangeDetectionTrigger, Unbiased, filter_)  # type: ignore[arg-type]
     return Publisher(register, 2, mechanism, noise=SeededNoise(seed), fast=False)
 
 
@@ -46,8 +48,8 @@ def test_the_filter_expects_the_jump() -> None:
     assert shown < 5_500
 
 
-@pytest.mark.parametrize(("jump", "seen"), [(150, True), (40, False), (0, False)])
-def test_change_detection_is_forecast_where_jumps_are_detectable(jump: int, seen: bool) -> None:
+@pytest.mark.parametrize(("jump", "detectable"), [(150, True), (40, False), (0, False)])
+def test_change_detection_is_forecast_where_jumps_are_detectable(jump: int, detectable: bool) -> None:
     """Only after a jump, and only if a tenth of the budget detects a jump of that size."""
     register = Register().with_group("everybody", Fixed(1, 50), 200_000)
     publisher = auto(register, 100, noise=SeededNoise(1), fast=False)
@@ -56,8 +58,8 @@ def test_change_detection_is_forecast_where_jumps_are_detectable(jump: int, seen
     for slot in range(1, 201):
         up = np.where(np.arange(100) % 2, jump, -jump) * (slot // 150 % 2)
         publisher.step(Slot(slot, counts=1_000 + up[None, :]))
-    assert (publisher.view.typical_jump > 0) == (jump > 0)
-    assert (publisher._forecast_errors(np.ones(1, np.int64), part, change_budget) is not None) == seen
+    assert (publisher.filter.typical_jump > 0) == (jump > 0)
+    assert (publisher._forecast_errors(np.ones(1, np.int64), part, change_budget) is not None) == detectable
 
 
 def test_state() -> None:
@@ -65,9 +67,9 @@ def test_state() -> None:
     paced = publisher(9)
     for slot in range(1, 60):
         paced.step(Slot(slot, counts=np.array([[100 + slot, 50]])))
-    trigger = paced.mechanism.trigger
+    trigger = paced.trigger
     assert isinstance(trigger, ChangeDetectionTrigger)
-    twin = ChangeDetectionTrigger(trigger.pace)
+    twin = ChangeDetectionTrigger()
     twin.restore(trigger.state())
     assert twin.state()["measured"] == trigger.state()["measured"]
     assert twin.state()["usual"] == pytest.approx(trigger.state()["usual"])

@@ -12,14 +12,15 @@ from tests.store.scene import LEVELS, Town, config, random_rows
 from tests.support import quick_and_slow
 
 from wevent import Dynamic, Fixed
+from wevent.mechanisms import EstimatorName
 from wevent.reports.audit import audit
 from wevent.reports.findings import Audit
-from wevent.reports.history import Asked, History, SlotRecord, read_history
+from wevent.reports.history import Asked, SlotRecord, StreamHistory, read_history
 from wevent.reports.neighbours import try_mechanism
 from wevent.reports.officer import Judged, officer_page
 from wevent.settings import Privacy
 from wevent.store.arrays import decode_integers, encode_array
-from wevent.store.rows import update
+from wevent.store.checksums import update
 from wevent.store.schema import releases, row_assignments, shown, slots, waiting
 
 ONE = 10**9
@@ -34,7 +35,9 @@ def record(slot: int, spent: int, decision: str = "published", **more: Any) -> S
     return SlotRecord(slot, decision=decision, change_budget=change_budget, publish_budget=publish_budget, **facts)
 
 
-def past(spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | None = None, carry: int = 1) -> History:
+def past(
+    spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | None = None, carry: int = 1
+) -> StreamHistory:
     """A history of one person in row 0."""
     records = [
         record(slot, spent, "published" if spent else "skipped", source=0) for slot, spent in enumerate(spends, 1)
@@ -44,7 +47,7 @@ def past(spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | No
     for one in records:
         shown = one.slot if one.decision == "published" else shown
         fitting.append(record(one.slot, spends[one.slot - 1], one.decision or "", source=shown))
-    return History("town", {"people.carry": carry}, fitting, {0: asked}, {0: seat or [(1, 0)]})
+    return StreamHistory("town", {"people.carry": carry}, fitting, {0: asked}, {0: seat or [(1, 0)]})
 
 
 def fixed(from_slot: int, epsilon: int, window: int) -> Asked:
@@ -208,13 +211,13 @@ def test_forged_history(town: Town) -> None:
 
 
 @pytest.mark.parametrize(
-    "way", quick_and_slow([("uniform", {})], [("pbd", {}), ("auto", {}), ("auto", {"estimator": "pooled"})])
+    "way", quick_and_slow([("uniform", None)], [("pbd", None), ("auto", None), ("auto", "pooled")])
 )
-def test_neighbouring_streams(way: tuple[str, dict[str, str]]) -> None:
+def test_neighbouring_streams(way: tuple[str, EstimatorName | None]) -> None:
     """It does not refute its promise, and does refute one that it never made (wrong in one of 1,000 runs each)."""
-    mechanism, told = way
-    trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150, **told)
+    mechanism, estimator = way
+    trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150, estimator)
     assert not trial.refuted
     assert trial.window == 2
-    broken = try_mechanism(mechanism, Privacy(), 50 * ONE, 1, 150, **told)
+    broken = try_mechanism(mechanism, Privacy(), 50 * ONE, 1, 150, estimator)
     assert broken.loss.refutes(1.0)

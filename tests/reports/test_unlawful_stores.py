@@ -16,7 +16,7 @@ from wevent.reports.audit import audit
 from wevent.reports.findings import Audit
 from wevent.reports.history import read_history
 from wevent.store.arrays import encode_array, encode_counts
-from wevent.store.checking import check_store
+from wevent.store.damage import check_store
 from wevent.store.database import open_database
 from wevent.store.schema import people, releases, requirement_changes, row_assignments, slots, streams
 from wevent.store.streams import find_stream

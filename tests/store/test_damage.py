@@ -17,7 +17,7 @@ from wevent.errors import CorruptState, WeventError
 from wevent.reports.audit import audit
 from wevent.reports.history import public_releases, read_history
 from wevent.store.arrays import decode_integers, encode_array
-from wevent.store.checking import check_store
+from wevent.store.damage import check_store
 from wevent.store.database import open_database
 from wevent.store.session import Session
 from wevent.store.witness import Witness

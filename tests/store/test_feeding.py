@@ -19,8 +19,8 @@ from wevent.events.formats import RawEvent
 from wevent.events.gathering import Listing, SlotRows, gather
 from wevent.events.timeline import show_instant
 from wevent.releases.release import Release
+from wevent.store.accounting import read_tallies
 from wevent.store.feeding import Feed, last_slot, publish_files
-from wevent.store.intake import read_tallies
 from wevent.store.sources import accept_files, follow
 
 Line = tuple[str, int, int, str]

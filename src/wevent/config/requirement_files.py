@@ -16,7 +16,7 @@ from wevent.config.model import Config
 from wevent.config.people import LEAVE
 from wevent.errors import InvalidRequirement, Unreadable, WeventError, WrongKind
 from wevent.events.names import to_name
-from wevent.recipes import RECIPES
+from wevent.mechanisms import RECIPES
 from wevent.units import MAX_WINDOW
 
 COLUMNS = ("user", "epsilon", "window")
@@ -118,7 +118,7 @@ def _to_change(row: dict[str, str], config: Config, line: int) -> RequirementCha
 def serves_dynamic(config: Config) -> bool:
     """Whether the configured mechanism serves dynamic requirements."""
     publisher = RECIPES[config.privacy.mechanism](Register(), 1, fast=False)
-    return publisher.mechanism.schedule.dynamic is not None
+    return publisher.schedule.dynamic is not None
 
 
 def _epsilon(config: Config, word: str) -> str:

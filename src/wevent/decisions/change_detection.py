@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from wevent.budgets.paced import PacedWithChangeDetection
 from wevent.decisions.change import DecisionInput, Trigger, Verdict, error_threshold, measure_change, scale_threshold
 from wevent.decisions.selection import Selection
 
@@ -41,8 +40,7 @@ class ChangeDetectionTrigger(Trigger):
         The verdict depends on the schedule's clock and on noisy distances only.
     """
 
-    def __init__(self, pace: PacedWithChangeDetection) -> None:
-        self.pace = pace
+    def __init__(self) -> None:
         self._usual = self._deviation = 0.0  # of the distances so far, jumps left out
         self._measured = 0  # distances learned from, at most _LEARNING_SLOTS
 
@@ -53,13 +51,13 @@ class ChangeDetectionTrigger(Trigger):
             given.tally, given.offer.change_budget, given.reference, given.sizes, given.sensitivity, given.noise
         )
         if change is None:
-            return Verdict(self.pace.due_now and payable)
+            return Verdict(given.offer.due and payable)
         excess = change.distance - self._usual
         jumped = self._measured >= _LEARNING_SLOTS and excess > _JUMP_DEVIATIONS * self._deviation
         if jumped and payable and excess > error_threshold(given.selection, given.sensitivity):
             return Verdict(publish=True, change=change, jump=excess)  # not learned: it is not usual
         self._learn(change.distance)
-        return Verdict(self.pace.due_now and payable, change)
+        return Verdict(given.offer.due and payable, change)
 
     def _learn(self, distance: float) -> None:
         self._measured = min(self._measured + 1, _LEARNING_SLOTS)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.errors import InvalidInput, TooManyCells, WrongShape
+from wevent.events.frames import DataFrame, read_column
 
 Places = Mapping[Any, Any] | npt.NDArray[np.integer[Any]]
 
@@ -59,3 +60,24 @@ class Slot:
                 )
             places[user] = cells
         return cls(number, places)
+
+    @classmethod
+    def from_frame(
+        cls, number: int, frame: DataFrame, user: str = "user", cell: str = "cell", contributions: int = 1
+    ) -> Slot:
+        """Read a pandas or polars DataFrame with a row for each person who is present.
+
+        Args:
+            number: of the slot.
+            frame: people and cells; absent people have no row.
+            user: the name of the column of users.
+            cell: the name of the column of cells.
+            contributions: how many rows one user may have.
+
+        Guarantees:
+            A missing column or value raises `InvalidInput`, and too many rows of one user `TooManyCells`; no message
+            names a user or a cell.
+        """
+        return cls.from_pairs(
+            number, zip(read_column(frame, user), read_column(frame, cell), strict=True), contributions
+        )

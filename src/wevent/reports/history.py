@@ -17,8 +17,8 @@ from sqlalchemy.engine import Connection
 
 from wevent.errors import CorruptState
 from wevent.store.arrays import decode_counts, decode_floats, decode_integers
+from wevent.store.checksums import check, check_table, checked
 from wevent.store.database import Database
-from wevent.store.rows import check, check_table, checked
 from wevent.store.schema import releases, requirement_changes, row_assignments, shown, slots, waiting
 from wevent.store.streams import find_stream
 
@@ -103,7 +103,7 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class StreamHistory:
     """A stream's whole past.
 
     Attributes:
@@ -136,7 +136,7 @@ class History:
         return max((record.slot + record.hold for record in self.slots if record.forfeited), default=0)
 
 
-def read_history(database: Database, name: str | None = None) -> History:
+def read_history(database: Database, name: str | None = None) -> StreamHistory:
     """Read a stream's past at one moment.
 
     Guarantees:
@@ -163,7 +163,7 @@ def read_history(database: Database, name: str | None = None) -> History:
     filtered = bool(said) or "privacy.estimator" in settings
     unshown = tuple(record.slot for record in past if filtered and record.decision and record.slot not in said)
     words = tuple(sorted({words for words in said.values() if words is not None}))
-    return History(stream.name, settings, past, asked, sat, left, words, unshown, changes, listed)
+    return StreamHistory(stream.name, settings, past, asked, sat, left, words, unshown, changes, listed)
 
 
 @dataclass(frozen=True, slots=True)

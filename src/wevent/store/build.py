@@ -17,12 +17,12 @@ from wevent.cohorts.requirement import (
 from wevent.config.model import Config
 from wevent.config.requirement_files import serves_dynamic
 from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
-from wevent.recipes import RECIPES
+from wevent.mechanisms import publisher_of
 from wevent.releases.journal import Journal
 from wevent.releases.publisher import Publisher
 from wevent.store.effect import slot_of_clock
 from wevent.store.reconciling import OpeningTerms
-from wevent.store.requirements import StoredChange, per_person
+from wevent.store.requirements import StoredChange, group_by_person
 from wevent.units import MAX_WINDOW, UNBOUNDED
 
 GROUP = "group"
@@ -36,14 +36,15 @@ def found(config: Config, journal: Journal, asked: Mapping[int, Requirement] | N
         register = Register.from_rows({person: widened(wish, config.people.carry) for person, wish in asked.items()})
         if config.group is not None:
             register.with_group(GROUP, widened(config.group.requirement, config.people.carry), config.group.size)
-    return RECIPES[config.privacy.mechanism](
+    return publisher_of(
+        config.privacy.mechanism,
         register,
         list(config.cells.declared().names),
+        config.privacy.estimator,
         privacy=config.protection,
         journal=journal,
         history_slots=config.privacy.history_slots + config.people.carry - 1,
         fast=False,
-        **config.privacy.choices,
     )
 
 
@@ -60,7 +61,7 @@ def admit(config: Config, changes: Iterable[StoredChange]) -> tuple[dict[int, Re
     accepted: set[Requirement] = set()
     asked: dict[int, Requirement] = {}
     refused: list[int] = []
-    for own in per_person(changes):
+    for own in group_by_person(changes):
         for change in reversed([change for change in own if not change.refused]):
             if change.requirement is None:
                 break

@@ -13,18 +13,18 @@ from sqlalchemy.engine import Connection
 from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.events.names import to_name
-from wevent.store.counting import count_changes
+from wevent.store.checksums import update
 from wevent.store.database import Database
 from wevent.store.demand import move, read_demand, save_demand
 from wevent.store.effect import first_slot_in_force
-from wevent.store.planning import ChangeCounts, ChangePlan, HowStored, KnownPeople
-from wevent.store.requirements import AT_ONCE, read_pasts
-from wevent.store.rows import update
+from wevent.store.planning import ChangeCounts, ChangePlan, ChangePolicy, KnownPeople
+from wevent.store.requirements import AT_ONCE, read_latest_changes
 from wevent.store.schema import requirement_changes, streams
 from wevent.store.sharing import one_at_a_time
+from wevent.store.witnessed_changes import count_changes
 from wevent.store.writer import Clock, StreamRow
 
-OWN = HowStored()
+OWN = ChangePolicy()
 """What somebody sets themselves."""
 
 MOST_AT_ONCE = 20_000
@@ -37,7 +37,7 @@ def store_changes(
     stream: StreamRow,
     changes: Iterable[RequirementChange],
     clock: Clock,
-    how: HowStored = OWN,
+    how: ChangePolicy = OWN,
     *,
     sync: bool = False,
     preview: bool = False,
@@ -102,7 +102,7 @@ def _store(
     stream: StreamRow,
     named: list[tuple[str, RequirementChange]],
     clock: Clock,
-    how: HowStored,
+    how: ChangePolicy,
 ) -> ChangeCounts:
     """Store changes in one transaction."""
     with database.write() as connection:
@@ -115,7 +115,7 @@ def _store(
         plan.check(connection)
         plan.save(connection)
         # last: the witness knows of changes before they are committed
-        count_changes(connection, stream, plan.stored.total, plan.longest, plan.marks)
+        count_changes(connection, stream, plan.stored.total, plan.longest, plan.fingerprints)
     return plan.stored
 
 
@@ -136,9 +136,9 @@ def refuse_changes(connection: Connection, stream: int, numbers: Iterable[int]) 
             wanted[first : first + AT_ONCE]
         )
         persons = connection.execute(sa.select(requirement_changes.c.person).where(some)).scalars().all()
-        before = read_pasts(connection, stream, set(persons))
+        before = read_latest_changes(connection, stream, set(persons))
         update(connection, requirement_changes, some, refused=True)
-        after = read_pasts(connection, stream, set(persons))
+        after = read_latest_changes(connection, stream, set(persons))
         old = read_demand(connection, stream)
         new = old.copy()
         for person in set(persons):

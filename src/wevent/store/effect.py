@@ -15,8 +15,8 @@ from sqlalchemy.engine import Connection
 
 from wevent.config.model import Config
 from wevent.errors import StoreError
+from wevent.store.checksums import update
 from wevent.store.requirements import last_charged
-from wevent.store.rows import update
 from wevent.store.schema import streams
 from wevent.store.writer import Writer
 

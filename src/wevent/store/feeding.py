@@ -23,9 +23,9 @@ from wevent.events.refusals import advise
 from wevent.events.timeline import show_instant
 from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 from wevent.releases.release import Release
-from wevent.store.clock import GuardedClock, Reading
+from wevent.store.accounting import replace_refused
+from wevent.store.clock import ClockReading, GuardedClock
 from wevent.store.effect import slots_begun_by_files
-from wevent.store.intake import replace_refused
 from wevent.store.requirements import first_registered
 from wevent.store.session import Session
 from wevent.store.totals import RunTotals
@@ -120,7 +120,7 @@ def publish_files(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ClockLook:
     """One look at the clock.
 
     Attributes:
@@ -169,20 +169,20 @@ class Feed:
         """Whether the last wanted slot is released."""
         return self._until is not None and self.session.next_slot > self.session.timeline.closed(self._until)
 
-    def look(self) -> Look:
+    def look(self) -> ClockLook:
         """Look at the clock, before looking at a source: what the source has by then is in time for open slots."""
         session, slots = self.session, self.session.config.slots
         with self._uninterrupted():  # here a request to stop that was not heard in time is heard
             reading = self._read_clock()
         if slots.closing != "arrival" or reading.jump:
-            return Look(session.next_slot, 0)
-        return Look(session.next_slot, last_slot(session, self._until, reading.now))
+            return ClockLook(session.next_slot, 0)
+        return ClockLook(session.next_slot, last_slot(session, self._until, reading.now))
 
-    def acceptance_window(self, look: Look) -> AcceptanceWindow:
+    def acceptance_window(self, look: ClockLook) -> AcceptanceWindow:
         """What may come in of all that a source has by now: open slots as of the look, times up to the present."""
         return AcceptanceWindow(look.first, self._read_clock().now + self.session.config.slots.ahead + 1)
 
-    def close_by(self, look: Look) -> None:
+    def close_by(self, look: ClockLook) -> None:
         """Release every slot that was over when the clock was looked at; say if nothing was acceptable so far.
 
         Only say: a release that fails to appear where a clock promised it would itself tell something.
@@ -237,9 +237,9 @@ class Feed:
         self.session.intake.accept(events, position)
         self.totals.add_events(events)
 
-    def _read_clock(self) -> Reading:
+    def _read_clock(self) -> ClockReading:
         if self._clock is None:
-            return Reading(self.session.writer.clock(), 0)
+            return ClockReading(self.session.writer.clock(), 0)
         reading = self._clock.read()
         if bool(reading.jump) != self._jumped:
             self._jumped = bool(reading.jump)

@@ -8,7 +8,7 @@ from wevent.cohorts.requirement import Requirement
 from wevent.errors import BudgetError, InvalidRequirement
 from wevent.releases.publisher import Publisher
 from wevent.store.build import widened
-from wevent.store.requirements import StoredChange, per_person
+from wevent.store.requirements import StoredChange, group_by_person
 
 
 def apply_changes(publisher: Publisher, changes: Iterable[StoredChange], carry: int) -> list[int]:
@@ -18,7 +18,7 @@ def apply_changes(publisher: Publisher, changes: Iterable[StoredChange], carry: 
         Of one person's changes the last one that can be met counts; the ones before it are not looked at.
     """
     refused: list[int] = []
-    for own in per_person(changes):
+    for own in group_by_person(changes):
         for change in reversed([change for change in own if not change.refused]):
             required = None if change.requirement is None else widened(change.requirement, carry)
             if _apply(publisher, change.person, required):

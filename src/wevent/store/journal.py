@@ -23,9 +23,9 @@ from wevent.store.accounting import accept_with_charge, drop_events
 from wevent.store.arrays import encode_array, encode_counts
 from wevent.store.assignment import NOBODY, RowAssignment
 from wevent.store.changes import postpone_changes, refuse_changes
+from wevent.store.checksums import CHECKSUM, insert
 from wevent.store.kept import read_release, read_seats
 from wevent.store.learning import keep_learned
-from wevent.store.rows import CHECKSUM, insert
 from wevent.store.schema import carried, releases, row_assignments, shown, slots
 from wevent.store.writer import Writer
 
@@ -75,7 +75,7 @@ class StoreJournal:
     @property
     def plain(self) -> bool:
         """Whether the last published counts are all that the stream shows."""
-        return self._publisher is None or self._publisher.mechanism.plain
+        return self._publisher is None or self._publisher.unfiltered
 
     def find(self, slot: int) -> Release | None:
         """The kept release; a slot that was charged and never released is lost from now on."""

@@ -11,24 +11,25 @@ from wevent.cohorts.requirement import Requirement
 from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.errors import InvalidRequirement
-from wevent.store.counting import longest_window, mark
+from wevent.store.checksums import insert, update
 from wevent.store.demand import DemandCheck, move, read_demand, save_demand
 from wevent.store.effect import begun_slot, first_slot_in_force
 from wevent.store.requirements import (
     AT_ONCE,
     SET,
     TERMS,
-    Past,
+    LatestChange,
     count_people,
     last_charged,
+    longest_window,
     newest_change_number,
-    read_pasts,
+    read_latest_changes,
     read_people,
     to_terms,
 )
-from wevent.store.rows import insert, update
 from wevent.store.schema import people, requirement_changes
 from wevent.store.sharing import refuse_shared_people
+from wevent.store.witnessed_changes import change_fingerprint
 
 _PEOPLE = ("stream", "person", "name")
 _REQUIREMENTS = ("stream", "number", "person", "from_slot", "stored", "charged_slot", "begun_slot", *TERMS)
@@ -36,7 +37,7 @@ _OUTCOME = ("refused", "source")
 
 
 @dataclass(frozen=True, slots=True)
-class HowStored:
+class ChangePolicy:
     """How changes come, and whom they may change.
 
     Attributes:
@@ -49,7 +50,7 @@ class HowStored:
     returning: bool = True
     overwrite: bool = False
 
-    def leaves(self, past: Past) -> bool:
+    def leaves(self, past: LatestChange) -> bool:
         """Whether somebody stays as they are because they have set their own requirement."""
         return past.requirement is not None and self.source != SET and past.source == SET and not self.overwrite
 
@@ -89,16 +90,16 @@ class KnownPeople:
 
     def __init__(self, connection: Connection, stream: int, names: list[str] | None = None) -> None:
         self.names: dict[str, int] = {}
-        self.pasts: dict[int, Past] = {}
+        self.pasts: dict[int, LatestChange] = {}
         if names is None:
             self.names = read_people(connection, stream)
-            self.pasts = read_pasts(connection, stream)
+            self.pasts = read_latest_changes(connection, stream)
             return
         mine = sa.select(people.c.name, people.c.person).where(people.c.stream == stream)
         for first in range(0, len(names), AT_ONCE):
             some = people.c.name.in_(names[first : first + AT_ONCE])
             self.names.update(connection.execute(mine.where(some)).all())
-        self.pasts = read_pasts(connection, stream, self.names.values())
+        self.pasts = read_latest_changes(connection, stream, self.names.values())
 
 
 class ChangePlan:
@@ -112,7 +113,7 @@ class ChangePlan:
     """
 
     def __init__(
-        self, connection: Connection, config: Config, stream: int, known: KnownPeople, now: int, how: HowStored
+        self, connection: Connection, config: Config, stream: int, known: KnownPeople, now: int, how: ChangePolicy
     ) -> None:
         self._how = how
         self._stream, self._config, self._known, self._now = stream, config, known, now
@@ -128,7 +129,7 @@ class ChangePlan:
         self._limits = DemandCheck(config, self._demand_before)
         self.stored = ChangeCounts()
         self.longest = 1  # the longest window that the changes require
-        self.marks = 0  # the sum of their marks, for the witness
+        self.fingerprints = 0  # the sum of their marks, for the witness
 
     def add(self, name: str, change: RequirementChange) -> None:
         """Count one change and, if it is new, plan it."""
@@ -175,7 +176,7 @@ class ChangePlan:
             update(connection, requirement_changes, (requirement_changes.c.stream == self._stream) & some, source=SET)
         save_demand(connection, self._stream, self._demand_before, self._demand)
 
-    def _add(self, name: str, person: int | None, past: Past | None, required: Requirement | None) -> None:
+    def _add(self, name: str, person: int | None, past: LatestChange | None, required: Requirement | None) -> None:
         if person is None:
             person = self._known.names[name] = self._first_new + len(self._newcomers)
             self._newcomers.append((self._stream, person, name))
@@ -185,12 +186,12 @@ class ChangePlan:
         now = self._now if past is None else max(self._now, past.stored)  # another host's clock may be ahead of ours
         self.stored.from_slot = min(self.stored.from_slot or from_slot, from_slot)
         number, source = self._number + 1 + len(self._rows), self._how.source
-        new = Past(required, from_slot, now, number, source).after(past)
+        new = LatestChange(required, from_slot, now, number, source).after(past)
         self._known.pasts[person] = new
         move(self._demand, past, new)
         place = (self._stream, number, person, from_slot, now, self._charged, self._begun)
         terms = to_terms(required)
-        self.marks += mark(name, terms)
+        self.fingerprints += change_fingerprint(name, terms)
         self._rows.append((*place, *terms, False, source))
 
     def _check(self, required: Requirement, line: int | None) -> None:

@@ -77,7 +77,7 @@ class Opening:
         return self.record.longest_window
 
 
-def check_founding(stream: str, known: WitnessRecord | None, shown: int | None) -> None:
+def check_new_stream(stream: str, known: WitnessRecord | None, shown: int | None) -> None:
     """Refuse to begin a stream of which a witness knows that it was shown, unless the operator says what was."""
     if known is None:
         return
@@ -105,7 +105,7 @@ def reconcile(stored: StreamInStore, known: WitnessRecord | None, terms: Opening
     ours, shown = stored.record, terms.shown
     reliable = known is not None
     if not stored.exists:
-        check_founding(ours.stream, known, shown)
+        check_new_stream(ours.stream, known, shown)
         reliable = known is not None or shown is None
     elif known is None:
         if shown is None:

@@ -6,16 +6,18 @@ that is not refused; the others are superseded and were never in force.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
 from wevent.cohorts.requirement_change import RequirementChange
+from wevent.events.gathering import Listing
 from wevent.store.schema import people, requirement_changes, slots
 
 AT_ONCE = 500
@@ -103,7 +105,7 @@ def read_changes(
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class LatestChange:
     """One person's changes so far, refused ones left out.
 
     Attributes:
@@ -122,13 +124,15 @@ class Past:
     source: str
     changed: bool = False
 
-    def after(self, before: Past | None) -> Past:
+    def after(self, before: LatestChange | None) -> LatestChange:
         """The same change, made after those of another past."""
         return self if before is None else replace(self, changed=before.changed or self.from_slot > before.from_slot)
 
 
-def read_pasts(connection: Connection, stream: int, persons: Iterable[int] | None = None) -> dict[int, Past]:
-    """The pasts of some people or of everybody."""
+def read_latest_changes(
+    connection: Connection, stream: int, persons: Iterable[int] | None = None
+) -> dict[int, LatestChange]:
+    """The latest change of some people or of everybody, by person."""
     columns = [requirement_changes.c[name] for name in ("person", "from_slot", "stored", "number", "source", *TERMS)]
     order = sa.select(*columns).where(requirement_changes.c.stream == stream, ~requirement_changes.c.refused)
     orders = [order.order_by(requirement_changes.c.number)]
@@ -137,15 +141,15 @@ def read_pasts(connection: Connection, stream: int, persons: Iterable[int] | Non
         wanted = sorted(persons)
         parts = [wanted[first : first + AT_ONCE] for first in range(0, len(wanted), AT_ONCE)]
         orders = [order.where(requirement_changes.c.person.in_(part)) for part in parts]
-    pasts: dict[int, Past] = {}
+    pasts: dict[int, LatestChange] = {}
     for chosen in orders:
         for person, from_slot, stored, number, source, *terms in connection.execute(chosen):
-            latest = Past(to_requirement(*terms), from_slot, stored, number, source)
+            latest = LatestChange(to_requirement(*terms), from_slot, stored, number, source)
             pasts[person] = latest.after(pasts.get(person))
     return pasts
 
 
-def per_person(changes: Iterable[StoredChange]) -> list[list[StoredChange]]:
+def group_by_person(changes: Iterable[StoredChange]) -> list[list[StoredChange]]:
     """Changes of each person, people in the order of their first one."""
     found: dict[int, list[StoredChange]] = {}
     for change in changes:
@@ -153,7 +157,7 @@ def per_person(changes: Iterable[StoredChange]) -> list[list[StoredChange]]:
     return list(found.values())
 
 
-def standing(changes: list[StoredChange], slot: int) -> list[str]:
+def change_statuses(changes: list[StoredChange], slot: int) -> list[str]:
     """What became of one person's changes, as seen in a slot: each is one of the words below.
 
     `refused` could not be met; `superseded` was overtaken before it took effect; `pending` waits for its slot;
@@ -196,6 +200,17 @@ def newest_change_number(connection: Connection, stream: int) -> int:
     return connection.execute(newest).scalar() or 0
 
 
+def slots_with_changes(connection: Connection, stream: int, first: int, last: int) -> set[int]:
+    """The slots among `first` to `last` in which requirement changes take effect."""
+    from_slot = requirement_changes.c.from_slot
+    order = (
+        sa.select(from_slot)
+        .distinct()
+        .where(requirement_changes.c.stream == stream, from_slot >= first, from_slot <= last)
+    )
+    return set(connection.execute(order).scalars())
+
+
 Terms = tuple[str, int | None, int | None, int | None, int | None]
 """Kind, epsilon, window, backward epsilon and backward window, as the tables hold them."""
 
@@ -220,3 +235,42 @@ def to_requirement(
     if kind == "fixed":
         return Fixed(f"{epsilon}e-9", window)
     return Dynamic((f"{epsilon}e-9", window), (f"{backward_epsilon}e-9", backward_window))
+
+
+class ListedPeople:
+    """Decides who counts as listed in each slot of a stream, one slot after the other.
+
+    A person counts as listed from the first slot in which a requirement change of theirs took effect, whether it could
+    be met or not, and for ever: a person who left, or was refused, counts nowhere, never among the unlisted people.
+    Before that slot the person is unlisted.
+
+    Guarantees:
+        A requirement change with a number above `heard` lists nobody: it takes effect in a later slot.
+    """
+
+    def __init__(self, stream: int) -> None:
+        self._stream = stream
+        self._until = 0  # changes that took effect up to this slot are in `_listed`
+        self._listed = np.zeros(0, bool)  # axes: person
+
+    def at(self, connection: Connection, slot: int, heard: int, people: Mapping[str, int]) -> Listing:
+        """Who counts as listed in a slot, by the requirement changes up to number `heard`."""
+        changes = sa.select(requirement_changes.c.person).where(
+            requirement_changes.c.stream == self._stream,
+            requirement_changes.c.from_slot > self._until,
+            requirement_changes.c.from_slot <= slot,
+            requirement_changes.c.number <= heard,
+        )
+        new = np.array(connection.execute(changes.distinct()).all(), np.int64).ravel()
+        listed = np.zeros(max(len(people), self._listed.size, int(new.max(initial=-1)) + 1), bool)
+        listed[: self._listed.size] = self._listed
+        listed[new] = True
+        self._listed, self._until = listed, slot
+        return Listing(people, listed)
+
+
+def longest_window(requirement: Requirement) -> int:
+    """The longest window of a requirement, of either side."""
+    if isinstance(requirement, Fixed):
+        return requirement.window
+    return max(requirement.forward.window, requirement.backward.window)

@@ -2,7 +2,7 @@
 
 Times are whole microseconds since 1970 in UTC, budgets whole units of 10⁻⁹. Arrays are compressed little-endian
 numbers (`store.arrays`). A slot is charged once and released once: both are primary keys. Every table has a column
-`checksum` besides, added at the end of this file (`store.rows`).
+`checksum` besides, added at the end of this file (`store.checksums`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from wevent.store.rows import seal_rows
+from wevent.store.checksums import seal_rows
 
 metadata = MetaData(
     naming_convention={
@@ -171,7 +171,7 @@ learned = Table(
     Column("part", Text, primary_key=True),
     Column("slot", BigInteger, nullable=False),
     Column("state", LargeBinary, nullable=False),
-    CheckConstraint("part IN ('schedule', 'view', 'filter', 'trigger', 'estimator')", name="part"),
+    CheckConstraint("part IN ('schedule', 'filter', 'trigger')", name="part"),
 )
 """What parts of a publisher have learned, the newest only: a schedule's with a charge, the others' with a release."""
 

@@ -25,8 +25,7 @@ from wevent.releases.state import forfeit, replay, restore, take_learned, to_byt
 from wevent.store.arrays import decode_integers, encode_array
 from wevent.store.assignment import CurrentAssignment, KeptAssignments, RowAssignment
 from wevent.store.build import GROUP, admit, found, terms_of
-from wevent.store.checking import UNREADABLE, check_stream
-from wevent.store.counting import check_changes
+from wevent.store.damage import UNREADABLE, check_stream
 from wevent.store.database import Database
 from wevent.store.demand import check_history
 from wevent.store.forfeiting import forfeit_next
@@ -34,11 +33,11 @@ from wevent.store.hearing import apply_changes
 from wevent.store.intake import Intake
 from wevent.store.journal import StoreJournal
 from wevent.store.learning import read_learned
-from wevent.store.listing import Listings
 from wevent.store.recovery import KeptSlot, read_slots, read_state, write_state
-from wevent.store.requirements import count_people, newest_change_number, read_changes, read_people
+from wevent.store.requirements import ListedPeople, count_people, newest_change_number, read_changes, read_people
 from wevent.store.streams import open_stream
 from wevent.store.witness import Witness
+from wevent.store.witnessed_changes import check_changes
 from wevent.store.writer import Clock, Writer
 
 STATE_EVERY = 64
@@ -119,7 +118,7 @@ class Session:
                 self._hear(slot, settled=False)
                 self.refresh_people()
                 with self.writer.database.read() as connection:
-                    self._begun = self._listings.at(connection, slot, self.journal.asked or 0, self.people)
+                    self._begun = self._listed_people.at(connection, slot, self.journal.asked or 0, self.people)
         return self._begun
 
     def release(self, rows: SlotRows) -> Release:
@@ -244,7 +243,7 @@ class Session:
         stream, cells = self.writer.stream.id, len(self.cells.names)
         self.journal.forget_unkept()
         self._placed = self._begun = None
-        self._seats, self._listings = CurrentAssignment(), Listings(stream)
+        self._seats, self._listed_people = CurrentAssignment(), ListedPeople(stream)
         with self.writer.database.read() as connection:
             kept = read_state(connection, stream)
         if self._carry is not None:
@@ -268,7 +267,9 @@ class Session:
             self._replay(slot, row_assignments)
         self.journal.refused = ()
         with self.writer.database.read() as connection:  # now, so that the next slot need not wait for it
-            self._listings.at(connection, self.next_slot - 1, newest_change_number(connection, stream), self.people)
+            self._listed_people.at(
+                connection, self.next_slot - 1, newest_change_number(connection, stream), self.people
+            )
 
     def _replay(self, slot: KeptSlot, row_assignments: KeptAssignments) -> None:
         """Let the publisher live through a slot of the store; everybody must sit where they sat then."""

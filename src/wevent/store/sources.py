@@ -27,9 +27,9 @@ from wevent.events.lines import Lines
 from wevent.events.names import show_name
 from wevent.events.staging import ACCEPTED
 from wevent.events.validation import AcceptanceWindow, AcceptedEvents, refuse_unfinished
+from wevent.store.accounting import add_tallies
 from wevent.store.feeding import Feed
-from wevent.store.followed import FollowedFile
-from wevent.store.intake import add_tallies
+from wevent.store.followed_files import FollowedFile
 
 
 class Source(Protocol):

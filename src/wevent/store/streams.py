@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.errors import SettingsChanged, StreamUnknown
+from wevent.store.checksums import check, update
 from wevent.store.database import Database
 from wevent.store.reconciling import OpeningTerms, StreamInStore, reconcile
-from wevent.store.rows import check, update
 from wevent.store.schema import about, slots, streams
 from wevent.store.sharing import one_at_a_time, refuse_shared_group
 from wevent.store.witness import Witness, WitnessRecord

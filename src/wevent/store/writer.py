@@ -15,10 +15,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.errors import StoreUnavailable, StreamTaken, WitnessMissing
+from wevent.store.checksums import update
 from wevent.store.database import Database
-from wevent.store.exclusion import exclude_others
+from wevent.store.locks import lock_stream
 from wevent.store.reconciling import Opening, OpeningTerms, StreamInStore, reconcile
-from wevent.store.rows import update
 from wevent.store.schema import about, slots, streams
 from wevent.store.witness import Witness, WitnessRecord
 
@@ -48,7 +48,7 @@ class Writer:
         self, database: Database, stream: StreamRow, witness: Witness, clock: Clock, terms: OpeningTerms
     ) -> None:
         self.database, self.stream, self.witness, self.clock = database, stream, witness, clock
-        self._lock = exclude_others(database, stream.id)
+        self._lock = lock_stream(database, stream.id)
         try:
             _check_names(database)
             witness.check_names()
