@@ -149,8 +149,8 @@ def _smooth(slots: Slots, values: Floats, noise: Floats, last: int) -> tuple[Flo
 def _smooth_state(models: LevelModels, state: Floats, gap: int, forecast: Floats, later: Floats) -> Floats:
     """A state, given the smoothed state `later` that is `gap` slots later and its `forecast` [Rauch65].
 
-    After a burst the bank goes back to the state before it, so that `forecast` was not made from this state. It shows in
-    a variance that would grow or fall below 0: there the state stays as it is.
+    After a burst the bank restores the state before it, so that `forecast` was not made from this state. A variance
+    that would grow or fall below 0 shows it: there the state stays as it is.
     """
     step, left = models.has_slope * gap, models.retention**gap
     _, _, level_variance, covariance, second_variance = state

@@ -13,7 +13,7 @@ def forecast_error(models: LevelModels, k: Floats, noise: Floats, scale: Floats)
     *Level.* Just before a publication it has variance P = (kq + √(k²q² + 4kqV))/2, just after it P - kq = kqV/P;
     V is the variance of everything else in a value. *Swing.* Just before, P = S(1-ρ²) + ρ²PV/(P+V). *Slope.* The
     gains of the steady state in closed form ([Kalata84]). The error of the published slot is what is left of its own
-    variation. That of the i-th slot after it is the error of the state then, its movement, and the slot's own variation.
+    variation. That of the i-th slot after it is the error of the state, its movement, and the slot's own variation.
 
     Args:
         models: how levels move.
