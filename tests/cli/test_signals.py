@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wevent.cli.stopping import Stopping
+from wevent.cli.signals import SignalGuard
 from wevent.errors import CorruptState, Unreadable
 
 
@@ -34,35 +34,35 @@ def test_at_once_or_after_the_slot(kind: int, code: int) -> None:
     did: list[str] = []
 
     def work() -> None:
-        with stopping.uninterrupted():
+        with guard.uninterrupted():
             ask(kind)
             ask(kind)
             did.append("slot")
         did.append("more")
 
-    with Stopping() as stopping:
-        stopping.run(work)
+    with SignalGuard() as guard:
+        guard.run(work)
         ask(kind)
         did.append("last words")
-        assert stopping.exit_code == code
+        assert guard.exit_code == code
     ask(kind)  # while Python ends
     assert did == ["slot", "last words"]
 
     signal.signal(kind, usual)
-    with Stopping() as stopping:
-        stopping.run(lambda: (ask(kind), did.append("never"))[1])  # type: ignore[func-returns-value]
-        assert stopping.exit_code == code
+    with SignalGuard() as guard:
+        guard.run(lambda: (ask(kind), did.append("never"))[1])  # type: ignore[func-returns-value]
+        assert guard.exit_code == code
     assert did == ["slot", "last words"]
-    with Stopping() as stopping:
-        stopping.run(lambda: did.append("work"))
-        assert stopping.exit_code is None
+    with SignalGuard() as guard:
+        guard.run(lambda: did.append("work"))
+        assert guard.exit_code is None
     assert did[-1] == "work"
 
 
 def test_errors_of_the_work_come_through() -> None:
     """An error without a signal is an error; one by which a library reports the signal is not."""
-    with Stopping() as stopping, pytest.raises(ZeroDivisionError):
-        stopping.run(lambda: print(1 // 0))
+    with SignalGuard() as guard, pytest.raises(ZeroDivisionError):
+        guard.run(lambda: print(1 // 0))
 
     def interrupted() -> None:
         try:
@@ -70,13 +70,13 @@ def test_errors_of_the_work_come_through() -> None:
         except BaseException:
             raise RuntimeError("Query interrupted") from None
 
-    with Stopping() as stopping:
-        stopping.run(interrupted)
-        assert stopping.exit_code == 0
+    with SignalGuard() as guard:
+        guard.run(interrupted)
+        assert guard.exit_code == 0
 
 
 def test_a_swallowed_request_is_heard_later(capsys: pytest.CaptureFixture[str]) -> None:
-    """In a callback whose errors Python ignores, the request leaves no trace and is heard after the next slot."""
+    """In a callback whose errors Python ignores, the request leaves no trace and is output after the next slot."""
 
     class Callback:
         def __del__(self) -> None:
@@ -88,14 +88,14 @@ def test_a_swallowed_request_is_heard_later(capsys: pytest.CaptureFixture[str]) 
         held = [Callback()]
         held.clear()
         did.append("goes on")
-        with stopping.uninterrupted():
+        with guard.uninterrupted():
             did.append("slot")
         did.append("never")
 
     before = sys.unraisablehook
-    with Stopping() as stopping:
-        stopping.run(work)
-        assert stopping.exit_code == 0
+    with SignalGuard() as guard:
+        guard.run(work)
+        assert guard.exit_code == 0
     assert sys.unraisablehook is before
     assert did == ["goes on", "slot"]
     assert capsys.readouterr().err == ""
@@ -104,9 +104,9 @@ def test_a_swallowed_request_is_heard_later(capsys: pytest.CaptureFixture[str]) 
 def test_nohup_keeps_its_meaning() -> None:
     """A program that ignores the end of its terminal goes on."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with Stopping() as stopping:
-        stopping.run(lambda: ask(signal.SIGHUP))
-        assert stopping.exit_code is None
+    with SignalGuard() as guard:
+        guard.run(lambda: ask(signal.SIGHUP))
+        assert guard.exit_code is None
 
 
 def test_what_is_broken_is_said_though_somebody_stopped_it() -> None:
@@ -118,10 +118,10 @@ def test_what_is_broken_is_said_though_somebody_stopped_it() -> None:
         finally:
             raise error
 
-    with Stopping() as stopping:
-        stopping.run(lambda: work(Unreadable("interrupted")))
-        assert stopping.exit_code == 0
+    with SignalGuard() as guard:
+        guard.run(lambda: work(Unreadable("interrupted")))
+        assert guard.exit_code == 0
     for kind in (signal.SIGTERM, signal.SIGINT):
         signal.signal(kind, signal.SIG_DFL)
-    with Stopping() as stopping, pytest.raises(CorruptState):
-        stopping.run(lambda: work(CorruptState("damaged")))
+    with SignalGuard() as guard, pytest.raises(CorruptState):
+        guard.run(lambda: work(CorruptState("damaged")))

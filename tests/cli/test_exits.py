@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.support import config
 
-from wevent.cli import ending, tour
+from wevent.cli import exits, tour
 from wevent.cli.main import main
+from wevent.cli.options import Volume
 from wevent.cli.progress import ProgressBar
 from wevent.errors import CorruptState, InvalidSetting, StoreFull
 
@@ -28,13 +30,9 @@ def odd_city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = (folder / "wevent.toml").read_text()
     start, end = text.index("[cells]"), text.index("\n[", text.index("[cells]"))
     (folder / "wevent.toml").write_text(text[:start] + '[cells]\nfile = "cells.txt"\nother = "rest"\n' + text[end:])
-    words = ["--requirements", str(folder / "requirements.csv"), "--until", "2024-05-01T00:45Z", "--quiet"]
+    words = ["--requirements", str(folder / "requirements.csv"), "--until", "2024-05-01T00:45Z"]
     assert main(["publish", *config(folder), "--events", str(folder / "events.csv"), *words]) == 0
     return folder
-
-
-def config(folder: Path) -> list[str]:
-    return ["--config", str(folder / "wevent.toml")]
 
 
 def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -113,7 +111,7 @@ def test_files_of_another_format(odd_city: Path, tmp_path: Path, capsys: pytest.
     for content in (gzip.compress(b"user,time,place\n"), "user,time,place\n".encode("utf-16"), bytes(range(256)) * 9):
         path = tmp_path / "odd.csv"
         path.write_bytes(content)
-        publish = ["publish", *config(odd_city), "--quiet", "--until", "2024-05-01T01:00Z"]
+        publish = ["publish", *config(odd_city), "--until", "2024-05-01T01:00Z"]
         words = {
             "events": [*publish, "--events", str(path)],
             "requirements": ["requirements", "import", *config(odd_city), str(path)],
@@ -133,9 +131,9 @@ def test_every_ending(capsys: pytest.CaptureFixture[str]) -> None:
         def command() -> int:
             raise error
 
-        return ending.run(command)
+        return exits.run(command)
 
-    assert ending.run(lambda: 1) == 1
+    assert exits.run(lambda: 1) == 1
     assert raising(InvalidSetting("x")) == 2
     assert raising(StoreFull("x")) == raising(CorruptState("x")) == 3
     assert raising(OSError(errno.EACCES, "Permission denied", "a\x1b.csv")) == 2
@@ -157,10 +155,10 @@ def test_unexpected_errors_show_no_values(monkeypatch: pytest.MonkeyPatch, capsy
         person = "secret-person"
         raise ValueError(f"{person} was here") from KeyError(person)
 
-    monkeypatch.setenv(ending.DEBUG, "1")
-    assert ending.run(command) == 70
+    monkeypatch.setenv(exits.DEBUG, "1")
+    assert exits.run(command) == 70
     said = capsys.readouterr().err
-    assert "test_endings.py" in said
+    assert "test_exits.py" in said
     assert "in command" in said
     assert "secret-person was" not in said
 
@@ -180,9 +178,16 @@ def test_names_are_shown_as_they_are(odd_city: Path, tmp_path: Path, capsys: pyt
     code, said = ended(["publish", *config(odd_city), *until, "--events", steering], capsys)
     assert code == 2
     assert "\\x1b[31m.csv" in said
-    with pytest.raises(SystemExit):
-        main(["--\x1b[31m"])
-    assert "\x1b" not in capsys.readouterr().err
+    for words in (
+        ["--\x1b[31m"],
+        ["\x1b[31m"],
+        ["simulate", "--rest", "\x1b[31m[red]"],
+        ["plot", "--first", "\x1b[1m"],
+    ):
+        code, said = ended(words, capsys)
+        assert code == 2
+        assert "\x1b" not in said
+        assert "\\x1b[" in said
 
 
 def test_the_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +198,7 @@ def test_the_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatc
             return True
 
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with ProgressBar(False, 1) as bar:
+    with ProgressBar(Volume(), 1) as bar:
         for name in ("[/red].csv", "[bold]\x1b[31m.csv"):
             bar.reading(Path(name))
             bar._progress.refresh()  # type: ignore[union-attr]

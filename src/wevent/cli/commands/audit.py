@@ -5,15 +5,16 @@ All streams are judged as one: one table or JSON document, one page, one exit co
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from wevent.cli.ending import naming
-from wevent.cli.opening import CONFIG, now
-from wevent.events.names import show_name
+import typer
+
+from wevent.cli.access import now
+from wevent.cli.exits import BROKEN, FINE
+from wevent.cli.options import CONFIG, Json, OtherConfigFile, file_option, flag, named_on_the_command_line, whole_option
+from wevent.cli.output import naming, print_json
 
 if TYPE_CHECKING:
     from wevent.reports.findings import Audit
@@ -21,23 +22,31 @@ if TYPE_CHECKING:
     from wevent.reports.officer import Judged
 
 
-def add_auditing(commands: Any) -> None:
-    """Add the command to a parser."""
-    audit = commands.add_parser("audit", help="prove from the store that every promise was kept")
-    audit.add_argument("store", nargs="?", help="path or URL of a store; by default that of the configuration")
-    audit.add_argument("--config", type=Path, metavar="FILE", help=f"default: {CONFIG}")
-    audit.add_argument("--stream", help="default: all of them")
-    audit.add_argument("--json", action="store_true", help="print one JSON document")
-    audit.add_argument("--html", type=Path, metavar="FILE", help="also write a page for a privacy officer")
-    audit.add_argument("--empirical", action="store_true", help="also run the mechanism on neighbouring streams")
-    audit.add_argument("--runs", type=int, default=2_000, help="of --empirical, on each stream")
-    audit.set_defaults(command=_audit)
+def audit(
+    context: typer.Context,
+    store: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="STORE", show_default=False, help="Path or URL of a store; default: that of the configuration."
+        ),
+    ] = None,
+    config: OtherConfigFile = None,
+    stream: Annotated[
+        str | None, typer.Option(metavar="NAME", show_default=False, help="One stream; default: all.")
+    ] = None,
+    as_json: Json = False,
+    html: Annotated[Path | None, file_option("--html", "Also write a page for a privacy officer.")] = None,
+    empirical: Annotated[bool, flag("--empirical", "Also run the mechanism on neighbouring streams.")] = False,
+    runs: Annotated[int, whole_option(1, 10**9, "How often --empirical runs each of them.")] = 2_000,
+) -> int:
+    """Prove from the store that every promise was kept; end with exit code 1 if one was broken.
 
-
-def _audit(given: argparse.Namespace) -> int:
+    Example: wevent audit --html privacy-report.html
+    """
     from wevent import __version__
+    from wevent.events.names import show_name
     from wevent.events.timeline import show_instant
-    from wevent.reports.audit import audit
+    from wevent.reports.audit import audit as judge
     from wevent.reports.combined_loss import read_combined_losses
     from wevent.reports.history import read_history
     from wevent.reports.officer import Judged, officer_page
@@ -47,55 +56,58 @@ def _audit(given: argparse.Namespace) -> int:
 
     judged: list[Judged] = []
     trials: list[NeighbourTrial | None] = []
-    with open_database(_where(given), read_only=True) as database:
-        check_store(database, besides_history=given.stream is None)
-        names = [given.stream] if given.stream else [stream.name for stream in all_streams(database)]
+    with open_database(_which_store(context, store, config), read_only=True) as database:
+        check_store(database, besides_history=stream is None)
+        names = [stream] if stream else [each.name for each in all_streams(database)]
         for name in names:
             history = read_history(database, name)
-            found = audit(history)
-            trial = _trial(history.settings, found, given.runs) if given.empirical else None
+            found = judge(history)
+            trial = _trial(history.settings, found, runs) if empirical else None
             trials.append(trial)
             loss = None if trial is None else trial.loss
             judged.append(Judged(found, history.settings, loss, history.assumptions))
         together = read_combined_losses(database)
     broken = any(not each.audit.kept for each in judged) or any(t is not None and t.refuted for t in trials)
-    if given.json:
+    if as_json:
         document = {
             "kept": not broken,
             "streams": [
-                {**each.audit.as_dict(), "empirical": None if trial is None else _tried(trial)}
+                {**each.audit.as_dict(), "empirical": None if trial is None else _as_dict(trial)}
                 for each, trial in zip(judged, trials, strict=True)
             ],
             "together": [line.as_dict() for line in together],
         }
-        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        print_json(document)
     else:
         for each, trial in zip(judged, trials, strict=True):
-            _say(each, trial)
+            _print(each, trial)
         out = [f"{show_name(str(line))}\n" for line in together]
         if not judged:
             out.append("the store holds no stream\n")
         if len(judged) > 1:
             out.append("A PROMISE WAS BROKEN\n" if broken else "every promise of all streams was kept\n")
         sys.stdout.write("".join(out))
-    if given.html is not None:
-        with naming(given.html):
+    if html is not None:
+        with naming(html):
             made = f"{show_instant(now())} by wevent {__version__}"
-            given.html.write_text(officer_page(judged, together, made), "utf-8")
-    return 1 if broken else 0
+            html.write_text(officer_page(judged, together, made), "utf-8")
+    return BROKEN if broken else FINE
 
 
-def _where(given: argparse.Namespace) -> str:
+def _which_store(context: typer.Context, store: str | None, config: Path | None) -> str:
     """The store that is meant: named on the command line, or by a configuration."""
     from wevent.config.read import read_config
     from wevent.errors import InvalidSetting
 
-    if given.store is not None and given.config is not None:
+    if store is None:
+        return str(read_config(config or CONFIG).store.url)
+    if named_on_the_command_line(context, "config"):
         raise InvalidSetting("give the path or URL of a store, or a configuration (`--config FILE`), not both")
-    return str(given.store) if given.store is not None else str(read_config(given.config or CONFIG).store.url)
+    return store
 
 
-def _say(judged: Judged, trial: NeighbourTrial | None) -> None:
+def _print(judged: Judged, trial: NeighbourTrial | None) -> None:
+    from wevent.events.names import show_name
     from wevent.reports.times import SlotTimes
     from wevent.units import show
 
@@ -126,7 +138,7 @@ def _say(judged: Judged, trial: NeighbourTrial | None) -> None:
     sys.stdout.write("\n".join(out) + "\n")
 
 
-def _tried(trial: NeighbourTrial) -> dict[str, Any]:
+def _as_dict(trial: NeighbourTrial) -> dict[str, Any]:
     loss = {"at_least": trial.loss.epsilon, "confidence": trial.loss.confidence}
     return {"window": trial.window, "promised": trial.promise, **loss, "refuted": trial.refuted}
 

@@ -1,17 +1,17 @@
-"""Looks at the files of a stream that is about to begin, so that a mistake begins nothing.
+"""Checks the files of a stream before its first run, because that run fixes the settings for good.
 
-With its first run a stream keeps its settings for good. So before that, its files are read up to the first event that
-can be accepted; if there is none, neither the stream nor anybody's requirement is stored.
+The files are read up to the first event that can be accepted; if there is none, neither the stream nor any requirement
+is stored.
 """
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wevent.cli.opening import now, open_store, witness_of
-from wevent.cli.stopping import Stopped
+from wevent.cli.access import now, open_store, witness_of
+from wevent.cli.run_options import RunOptions
+from wevent.cli.signals import Stopped
 from wevent.cli.summary import RunEnd, say_summary
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wevent.store.totals import RunTotals
 
 
-def check_first_files(given: argparse.Namespace, config: Config) -> None:
+def check_first_files(options: RunOptions) -> None:
     """Raise `NothingAcceptable` or `EmptyRegister` before a stream begins from which nothing could be released.
 
     Guarantees:
@@ -33,22 +33,23 @@ def check_first_files(given: argparse.Namespace, config: Config) -> None:
     from wevent.store.reconciling import check_new_stream
     from wevent.store.totals import RunTotals
 
-    if config.slots.closing != "files" or given.allow_empty or given.restored is not None or not given.events:
+    config = options.config
+    if config.slots.closing != "files" or options.allow_empty or options.restored is not None or not options.events:
         return
-    if given.follow or any(str(path) == "-" for path in given.events) or _has_begun(config):
+    if options.follow or options.piped or _has_begun(config):
         return
     check_new_stream(config.stream.name, witness_of(config).read(), None)  # a store that is gone comes first
-    changes = [] if given.requirements is None else read_requirement_file(given.requirements, config)
+    changes = [] if options.requirements is None else read_requirement_file(options.requirements, config)
     people = {str(change.user): number for number, change in enumerate(changes)}
     if not people and config.people.group is None:
         raise EmptyRegister("nobody is registered; import a file of requirements first (`--requirements FILE`)")
-    due = last_due(config, 1, given.until, now())
+    due = last_due(config, 1, options.until, now())
     if due < 1:
         return
     totals, timeline = RunTotals(), config.slots.timeline
     validator = EventValidator(timeline, config.cells.declared(), people, config.people.group is not None)
     try:
-        _look(given.events, config, validator, AcceptanceWindow(1, timeline.end(due)), totals)
+        _read(options.files, config, validator, AcceptanceWindow(1, timeline.end(due)), totals)
     except Stopped:
         say_summary(config, RunTotals(), RunEnd(1, now(), left=due, stopped=True))
         raise
@@ -71,7 +72,7 @@ def _has_begun(config: Config) -> bool:
     return True
 
 
-def _look(
+def _read(
     events: list[Path],
     config: Config,
     validator: EventValidator,

@@ -1,70 +1,57 @@
-"""`wevent check` and `wevent publish --dry-run`: what would be accepted and released, without doing it.
+"""Tries what `wevent publish` would accept and release, without doing it.
 
-Nothing is released, charged or stored, and no store is made. What was read in earlier runs is looked at again.
+Nothing is released, charged or stored, and no store is made. Sources that earlier runs have read are read again.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from wevent.cli.confirming import check_until, confirm_many
-from wevent.cli.ending import say
-from wevent.cli.opening import add_config, instant, now, open_store, read, witness_of
-from wevent.cli.restoring import plan
-from wevent.cli.summary import RunEnd, say_summary
+from wevent.cli.access import now, open_store, witness_of
+from wevent.cli.confirmation import check_until, confirm_many
+from wevent.cli.output import print_json, say
+from wevent.cli.restore import plan
+from wevent.cli.run_options import RunOptions
+from wevent.cli.summary import RunEnd, as_dict, say_summary
 
 if TYPE_CHECKING:
     from wevent.config.model import Config
     from wevent.store.totals import RunTotals
 
 
-def add_checking(commands: Any) -> None:
-    """Add the command to a parser."""
-    check = commands.add_parser(
-        "check",
-        help="what `publish` would accept and release; nothing is released",
-        description="Read the configuration and events, and say what would be accepted, refused and released.",
-    )
-    add_config(check)
-    check.add_argument("--events", type=Path, nargs="+", default=[], metavar="FILE", help="files, folders, or -")
-    check.add_argument("--requirements", type=Path, metavar="FILE", help="as if these were imported first")
-    check.add_argument("--until", type=instant, metavar="TIME", help="as if slots that end by then were released")
-    check.add_argument("--format", choices=("csv", "ndjson"), default="ndjson", help="of standard input (-)")
-    check.add_argument("--yes", action="store_true", help="as with `publish`: very many slots are meant")
-    check.add_argument("--allow-empty", action="store_true", help="as with `publish`: slots may be empty")
-    check.set_defaults(command=check_sources)
-
-
-def check_sources(given: argparse.Namespace) -> int:
-    """Try what `publish` would do; 0 if it would go through, else the error that it would end with."""
+def check_sources(options: RunOptions) -> None:
+    """Say what publishing would do; raise the error that it would end with."""
     from wevent.errors import EmptyRegister
     from wevent.store.feeding import last_due, nobody_served
     from wevent.store.totals import RunTotals
 
-    config, moment = read(given), now()
-    check_until(config, given.until, moment)
-    people, next_slot, from_slot = _known(config, given.requirements)
+    config, moment = options.config, now()
+    check_until(config, options.until, moment)
+    people, next_slot, from_slot = _known(config, options.requirements)
     if not people and config.people.group is None:
         raise EmptyRegister("nobody is registered; name a file of requirements (`--requirements FILE`)")
     totals, closing = RunTotals(), config.slots.closing
-    last = last_due(config, next_slot, given.until, moment)
+    last = last_due(config, next_slot, options.until, moment)
     due = max(0, last - next_slot + 1)
-    _read(given, config, people, next_slot, last, totals)
-    say_summary(config, totals, RunEnd(next_slot, moment, due))
-    if given.events and not given.allow_empty:
+    _read(options, people, next_slot, last, totals)
+    end = RunEnd(next_slot, moment, due)
+    if not options.volume.quiet:
+        say_summary(config, totals, end)
+    if options.events and not options.allow_empty:
         if closing != "arrival":
             totals.check_acceptable(due)
         elif totals.refused:  # a live source may be empty; one of which everything is refused is not right
             totals.check_acceptable(0)
         if due and closing != "arrival" and from_slot > last and config.people.group is None:
             raise nobody_served(config, next_slot, last, from_slot)
-    if not given.yes:
-        confirm_many(config, next_slot, last, totals.seen, ask=False)
-    sys.stdout.write(f"stream {config.stream.name}: {_verdict(config, next_slot, due)}; nothing was released\n")
-    return 0
+    if not options.yes:
+        confirm_many(config, next_slot, last, totals.seen, asking=False)
+    if options.as_json:
+        print_json(as_dict(config, totals, end))
+    else:
+        sys.stdout.write(f"stream {config.stream.name}: {_verdict(config, next_slot, due)}; nothing was released\n")
 
 
 def _verdict(config: Config, next_slot: int, due: int) -> str:
@@ -77,7 +64,7 @@ def _verdict(config: Config, next_slot: int, due: int) -> str:
 
 
 def _known(config: Config, requirements: Path | None) -> tuple[dict[str, int], int, int]:
-    """Everybody who is listed, in the store or in a file that would be imported; the next slot; the first of theirs."""
+    """Everybody who is listed, in the store or in the file to import; the next slot; the first slot with people."""
     from wevent.config.requirement_files import read_requirement_file
     from wevent.errors import StoreUnavailable, StreamUnknown
     from wevent.store.effect import slot_of_clock
@@ -105,14 +92,12 @@ def _known(config: Config, requirements: Path | None) -> tuple[dict[str, int], i
     if requirements is not None:
         for change in read_requirement_file(requirements, config):
             people.setdefault(str(change.user), len(people))
-    if from_slot is None:  # whoever is imported now is registered after the slots that have begun
+    if from_slot is None:  # people who are imported now are registered after the slots that have begun
         from_slot = 1 if config.slots.closing == "files" else slot_of_clock(config, now()) + 1
     return people, next_slot, from_slot
 
 
-def _read(
-    given: argparse.Namespace, config: Config, people: dict[str, int], next_slot: int, last: int, totals: RunTotals
-) -> None:
+def _read(options: RunOptions, people: dict[str, int], next_slot: int, last: int, totals: RunTotals) -> None:
     """Sort every event of the sources, as publishing would."""
     from wevent.events.files import GroupedFiles
     from wevent.events.formats import line_reader
@@ -120,26 +105,24 @@ def _read(
     from wevent.events.timeline import LATEST
     from wevent.events.validation import AcceptanceWindow, EventValidator, refuse_unfinished
 
+    config = options.config
     timeline, cells = config.slots.timeline, config.cells.declared()
     validator = EventValidator(timeline, cells, people, config.people.group is not None)
     until = timeline.end(last) if config.slots.closing == "files" else now() + config.slots.ahead + 1
     if config.slots.closing == "files" and last < next_slot:
         until = LATEST + 1  # nothing is due: say what could be accepted later
     acceptance_window, columns = AcceptanceWindow(next_slot, until), config.columns
-    files = [path for path in given.events if str(path) != "-"]
-    if files:
-        memory = config.sources.memory
-        with GroupedFiles(
-            files, validator, acceptance_window, config.people.one_cell, columns, memory=memory
-        ) as grouped:
+    if options.files:
+        policy, memory = config.people.one_cell, config.sources.memory
+        with GroupedFiles(options.files, validator, acceptance_window, policy, columns, memory=memory) as grouped:
             totals.add_tallies(grouped.tallies, grouped.seen, grouped.unusable)
-    if len(files) < len(given.events):
+    if options.piped:
         lines, reader = Lines(sys.stdin.buffer), None
         for batch in lines.read():
             content = batch.lines
             if reader is None:
-                reader = line_reader(given.format, columns, content[0], "standard input")
-                content = content[1:] if given.format == "csv" else content
+                reader = line_reader(options.format, columns, content[0], "standard input")
+                content = content[1:] if options.format == "csv" else content
             totals.add_events(validator.validate_lines(content, reader, acceptance_window))
         if lines.rest:
             totals.add_events(refuse_unfinished())

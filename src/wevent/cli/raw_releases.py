@@ -1,65 +1,26 @@
-"""The command `wevent smooth`: raw releases come in, a CSV of smoothed counts for every slot goes out.
+"""Reads raw releases out of a store or a CSV file, and writes smoothed ones.
 
-They come from a store, or from a CSV such as `wevent releases --format csv` writes. Its columns are found by name:
-`slot`, `cell`, `raw` and `raw_standard_error`; others are ignored. A line whose `raw` is empty belongs to a slot
-without a publication.
+The CSV is what `wevent releases --format csv` writes. Its columns are found by name: `slot`, `cell`, `raw` and
+`raw_standard_error`; others are ignored. A line whose `raw` is empty belongs to a slot without a publication.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import math
-import sys
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 
-from wevent.cli.ending import naming
-from wevent.cli.opening import CONFIG, open_store
+from wevent.cli.access import open_store
 from wevent.errors import InvalidInput
-from wevent.events.names import show_name
 from wevent.releases.release import Release
-from wevent.releases.smoothing import Published, Smoothed, smooth
+from wevent.releases.smoothing import Published, Smoothed
 
 NEEDED = ("slot", "cell", "raw", "raw_standard_error")
 WRITTEN = ("slot", "cell", "count", "standard_error", "low", "high")
-
-
-def add_smooth(commands: Any) -> None:
-    """Add the command to the parser's group."""
-    parser = commands.add_parser(
-        "smooth",
-        help="a better history from releases that are already public",
-        description="Run the filter backwards over raw releases: better counts for past slots, no budget spent.",
-    )
-    parser.add_argument(
-        "releases",
-        type=Path,
-        nargs="?",
-        help=f"a CSV with the columns {', '.join(NEEDED)}; without it the store of the configuration is read",
-    )
-    parser.add_argument("--config", type=Path, metavar="FILE", help=f"default: {CONFIG}")
-    parser.add_argument("--output", type=Path, help="where to write; by default to standard output")
-    parser.set_defaults(command=_run)
-
-
-def _run(given: argparse.Namespace) -> int:
-    if given.releases is not None and given.config is not None:
-        raise InvalidInput("give the path of a CSV or a configuration (`--config FILE`), not both")
-    if given.releases is None:
-        publications, last, cells = read_store(given.config or CONFIG)
-    else:
-        publications, last, cells = _read_file(given.releases)
-    smoothed = smooth(publications, last)
-    if given.output is None:
-        write(sys.stdout, smoothed, list(map(show_name, cells)) if sys.stdout.isatty() else cells)
-        return 0
-    with naming(given.output), given.output.open("w", encoding="utf-8", newline="") as out:
-        write(out, smoothed, cells)
-    return 0
 
 
 def read_store(path: Path) -> tuple[list[Published], int, list[str]]:
@@ -79,7 +40,8 @@ def read_store(path: Path) -> tuple[list[Published], int, list[str]]:
     return publications, last, cells
 
 
-def _read_file(path: Path) -> tuple[list[Published], int, list[str]]:
+def read_file(path: Path) -> tuple[list[Published], int, list[str]]:
+    """The same as `read` from a CSV file."""
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             return read(lines)
@@ -142,8 +104,8 @@ def write_raw(out: TextIO, releases: Iterable[Release], cells: Sequence[Hashable
     for release in releases:
         for k, cell in enumerate(cells):
             raw = release.raw
-            told = ("", "") if raw is None else (repr(float(raw.counts[k])), repr(float(raw.standard_error[k])))
-            writer.writerow([release.slot, cell, *told])
+            values = ("", "") if raw is None else (repr(float(raw.counts[k])), repr(float(raw.standard_error[k])))
+            writer.writerow([release.slot, cell, *values])
 
 
 def _whole(text: str | None, line: int) -> int:

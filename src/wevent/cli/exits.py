@@ -1,7 +1,7 @@
 """Turns whatever ends a command into an exit code and one sentence on the error stream.
 
 1 means that a promise was broken and nothing else. No sentence holds a value that an unexpected error carries: it may
-be what somebody did.
+be what a person did.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
+from wevent.cli.output import say
 from wevent.errors import CorruptState, RowMismatch, StoreError, WeventError
-from wevent.events.names import show_name
 
 FINE, BROKEN, WRONG, STORE, UNEXPECTED, STOPPED = 0, 1, 2, 3, 70, 130
 """Exit codes: all is well; a promise was broken; a command, file or output makes no sense; the store cannot do what it
@@ -44,10 +43,10 @@ def run(command: Callable[[], int]) -> int:
     except WeventError as error:
         return _end(STORE if isinstance(error, StoreError | CorruptState) else WRONG, str(error))
     except ModuleNotFoundError as error:
-        return _end(WRONG, f"this command needs {error.name}, which is not installed; install '.[all]'")
+        return _end(WRONG, f"this command needs {error.name}, which is not installed; install 'wevent[all]'")
     except KeyboardInterrupt:
         return STOPPED
-    except BrokenPipeError:  # the reader has seen enough, as in `wevent run | head`
+    except BrokenPipeError:  # the reader has seen enough, as in `wevent simulate | head`
         _drop_output()
         return FINE
     except OSError as error:
@@ -61,24 +60,6 @@ def run(command: Callable[[], int]) -> int:
     except Exception as error:
         return _unexpected(error)
     return code
-
-
-def say(words: str) -> None:
-    """A sentence on the error stream; what could steer a terminal is shown as an escape."""
-    shown = "\n".join(show_name(line) for line in words.split("\n"))
-    sys.stderr.write(f"wevent: {shown}\n")
-    sys.stderr.flush()
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Let an error of the system inside name the file that is written, such as one on a full disk, which names none."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is not None or error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror or "", str(path)) from None
 
 
 def _end(code: int, words: str) -> int:

@@ -1,16 +1,29 @@
-"""Asks the operator before something is done that is more likely a mistake."""
+"""Asks the operator before a command does something that is more likely a mistake."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
+from wevent.cli.options import MANY
+
 if TYPE_CHECKING:
     from wevent.config.model import Config
     from wevent.events.timeline import TimesSeen
 
-MANY = 1_000
-"""More slots than this are released in one go only if the operator says yes."""
+
+def ask(question: str) -> str:
+    """The answer from the terminal; nothing where the command does not run in one."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return ""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def agrees(question: str) -> bool:
+    """Whether the operator says yes in a terminal; without one, no."""
+    return ask(f"{question} [y/N] ").lower() in ("y", "yes")
 
 
 def check_until(config: Config, until: int | None, now: int) -> None:
@@ -19,7 +32,7 @@ def check_until(config: Config, until: int | None, now: int) -> None:
     Guarantees:
         Nothing is read or stored.
     """
-    from wevent.cli.ending import say
+    from wevent.cli.output import say
     from wevent.errors import InvalidSetting
     from wevent.events.timeline import show_instant
 
@@ -39,8 +52,10 @@ def check_until(config: Config, until: int | None, now: int) -> None:
         )
 
 
-def confirm_many(config: Config, next_slot: int, last: int, seen: TimesSeen | None = None, *, ask: bool = True) -> None:
-    """Ask before very many slots are released that no clock closes: a wrong year is noticed.
+def confirm_many(
+    config: Config, next_slot: int, last: int, seen: TimesSeen | None = None, *, asking: bool = True
+) -> None:
+    """Ask before very many slots are released that no clock closes, so that a wrong year is noticed.
 
     Guarantees:
         Without a yes from a terminal, more than `MANY` slots raise `InvalidSetting`; nothing was released.
@@ -58,13 +73,9 @@ def confirm_many(config: Config, next_slot: int, last: int, seen: TimesSeen | No
         f"{due:,} slots are due, from {show_instant(timeline.start(next_slot))} to {show_instant(timeline.end(last))}, "
         f"and each is released and charged, empty ones too{times}"
     )
-    if ask and sys.stdin.isatty() and sys.stderr.isatty():
-        sys.stderr.write(f"{words}.\nRelease them all? [y/N] ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip().lower() in ("y", "yes"):
-            return
-    raise InvalidSetting(
-        f"{words}. If that is meant, say `--yes`; otherwise compare slots.first, or say where to stop (`--until`). "
-        "Nothing was released",
-        due=due,
-    )
+    if not (asking and agrees(f"{words}.\nRelease them all?")):
+        raise InvalidSetting(
+            f"{words}. If that is meant, say `--yes`; otherwise compare slots.first, or say where to stop (`--until`). "
+            "Nothing was released",
+            due=due,
+        )
