@@ -72,7 +72,7 @@ class PLBU(Local):
 
     def open_rows(self, register: Register) -> None:
         """One row for each row of the register, with its own requirement."""
-        asked = [register.table[k] for k in register.asks.tolist()]
+        asked = [register.table[k] for k in register.required.tolist()]
         fixed = [requirement for requirement in asked if isinstance(requirement, Fixed)]
         epsilon = np.array([requirement.units for requirement in fixed], np.int64)
         window = np.array([requirement.window for requirement in fixed], np.int64)
