@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from wevent import Dynamic, Mechanism, Publisher, Register, Slot
 from wevent.budgets.schedules import Distribution, DynamicAbsorption, DynamicDistribution
-from wevent.decisions.change import ChangeTrigger, Verdict
+from wevent.decisions.change import ChangeTrigger, DecisionInput, Verdict
 from wevent.settings import has_numba
 
 BUDGETS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -27,10 +27,10 @@ CELLS = 100
 class EveryTenth(ChangeTrigger):
     """Measures change in every slot as always, and publishes one slot in ten."""
 
-    def decide(self, *args: Any, **kwargs: Any) -> Verdict:
+    def decide(self, given: DecisionInput) -> Verdict:
         """The measured change, and a verdict by the clock."""
-        verdict = super().decide(*args, **kwargs)
-        return Verdict(publish=args[1].slot % 10 == 0, change=verdict.change)
+        verdict = super().decide(given)
+        return Verdict(publish=given.offer.slot % 10 == 0, change=verdict.change)
 
 
 def measure(
@@ -62,7 +62,7 @@ def fixed(people: int, slots: int, *, fast: bool) -> dict[str, float]:
     register = Register.from_arrays(
         generator.choice(BUDGETS, people), generator.choice((40, 80, 120, 160, 200), people)
     )
-    publisher = Publisher(register, CELLS, Mechanism("pbd", Distribution(), EveryTenth()), fast=fast)
+    publisher = Publisher(register, CELLS, Mechanism("pbd", Distribution, EveryTenth), fast=fast)
     taken, floors = measure(publisher.step, people, range(1, slots + 40))
     return summary(taken[40:], floors[40:], publisher.ledger.nbytes / people)
 
@@ -72,7 +72,7 @@ def dynamic(people: int, slots: int, schedule: Any) -> dict[str, float]:
     generator = np.random.default_rng(3)
     table = [Dynamic((epsilon, window), (10, 1)) for epsilon in BUDGETS for window in (24, 48, 72, 96, 120)]
     register = Register.from_levels(table, generator.integers(0, 25, people))
-    publisher = Publisher(register, CELLS, Mechanism("dynamic", schedule, EveryTenth()))
+    publisher = Publisher(register, CELLS, Mechanism("dynamic", schedule, EveryTenth))
     choice = np.zeros(people, np.int8)
 
     def redraw() -> None:
@@ -86,7 +86,9 @@ def dynamic(people: int, slots: int, schedule: Any) -> dict[str, float]:
     return summary(taken[150:], floors[150:], publisher.ledger.nbytes / people)
 
 
-def summary(taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], per_person: float) -> dict[str, float]:
+def summary(
+    taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], group_by_person: float
+) -> dict[str, float]:
     """The ratios of one case; late over early compares the last third of the stream with the first."""
     third = taken.size // 3
     drift = (np.median(taken[-third:]) / np.median(floors[-third:])) / (
@@ -98,7 +100,7 @@ def summary(taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], per
         "p99": float(np.quantile(taken, 0.99) / np.median(floors)),
         "worst": float(taken.max() / np.median(floors)),
         "late/early": float(drift),
-        "bytes/user": per_person,
+        "bytes/user": group_by_person,
     }
 
 
@@ -115,14 +117,14 @@ def main() -> None:
     if has_numba():
         cases["fixed, numba"] = (lambda: fixed(people, slots, fast=True), "mean ≤ 0.8, worst ≤ 2.5")
         cases["dpbd, numba"] = (
-            lambda: dynamic(people, slots, DynamicDistribution()),
+            lambda: dynamic(people, slots, DynamicDistribution),
             "mean ≤ 25, bytes ≤ 512",
         )
-        cases["dpba, numba"] = (lambda: dynamic(people, slots, DynamicAbsorption()), "mean ≤ 45, bytes ≤ 512")
+        cases["dpba, numba"] = (lambda: dynamic(people, slots, DynamicAbsorption), "mean ≤ 45, bytes ≤ 512")
     print(f"{people:,} people, {CELLS} cells, {slots} slots; cost of a slot / cost of one np.bincount over the cells")
     print(f"{'case':<14}{'mean':>9}{'median':>9}{'p99':>9}{'worst':>9}{'late/early':>12}{'bytes/user':>12}   aim")
     if has_numba():  # compile, or load what was compiled, before anything is measured
-        for schedule in (DynamicDistribution(), DynamicAbsorption()):
+        for schedule in (DynamicDistribution, DynamicAbsorption):
             dynamic(9_000, 40, schedule)
         fixed(9_000, 300, fast=True)
     for name, (run, aim) in cases.items():

@@ -19,7 +19,7 @@ from wevent import Publisher, Register, Slot, auto, pbd
 from wevent.noise import StudyNoise
 from wevent.releases.release import Decision
 from wevent.study.experiment import Point
-from wevent.study.runner import ask, open_point
+from wevent.study.runner import open_point, requirements_at
 
 OURS: dict[str, Callable[..., Publisher]] = {"auto": auto, "auto_pooled": partial(auto, estimator="pooled")}
 SETS = ("sin", "log", "tlns", "nycflights")
@@ -65,15 +65,15 @@ def covered(data: str, slots: int | None) -> None:
 def _over(data: str, build: Callable[..., Publisher], slots: int | None) -> tuple[float, float, float]:
     """Processor time, and coverage in published and in repeated slots."""
     stream = open_point(Point(data, slots=slots), NOWHERE)
-    wishes, cells, register = ask(Point(data), stream, 1, 1), len(stream.cells), Register()
-    for kind, (asked, size) in enumerate(zip(wishes.fixed, wishes.sizes.tolist(), strict=True)):
+    requirements, cells, register = requirements_at(Point(data), stream, 1, 1), len(stream.cells), Register()
+    for kind, (asked, size) in enumerate(zip(requirements.fixed, requirements.sizes.tolist(), strict=True)):
         register.with_group(kind, asked, size)
     publisher = build(register, cells, noise=StudyNoise(1))
-    order = np.argsort([publisher.members.groups[kind] for kind in range(len(wishes.fixed))])
+    order = np.argsort([publisher.members.groups[kind] for kind in range(len(requirements.fixed))])
     taken, held = 0.0, {True: [0, 0], False: [0, 0]}
     for number, places in enumerate(stream.places(1), start=1):
         there = places >= 0
-        kinds = (wishes.type_of * cells)[there] + places[there]
+        kinds = (requirements.type_of * cells)[there] + places[there]
         counts = np.bincount(kinds, minlength=len(order) * cells).reshape(-1, cells)
         begin = time.process_time()
         release = publisher.step(Slot(number, counts=counts[order]))

@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent import Fixed
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.config.read import to_config
 from wevent.events.timeline import show_instant
 from wevent.store.changes import store_changes
 from wevent.store.database import open_database
 from wevent.store.feeding import Feed, publish_files
-from wevent.store.planning import RequirementChange
 from wevent.store.session import Session
 from wevent.store.sources import accept_files
 from wevent.store.streams import open_stream

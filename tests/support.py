@@ -17,13 +17,10 @@ from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.rows import INDIVIDUAL
 from wevent.budgets.schedules import Schedule
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.histogram import Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Requirement
-from wevent.decisions.change import Verdict
-from wevent.decisions.selection import Selection
-from wevent.noise import Noise, SeededNoise
+from wevent.decisions.change import DecisionInput, Trigger, Verdict
+from wevent.noise import SeededNoise
 from wevent.releases.journal import MemoryJournal
 from wevent.settings import Privacy
 
@@ -93,23 +90,14 @@ class Tape:
         return things[self.number(len(things))]
 
 
-class Forced:
+class Forced(Trigger):
     """A trigger that publishes in chosen slots, if there is anything to publish with."""
 
     def __init__(self, publish: Collection[int] | Callable[[int], bool]) -> None:
         self._publish = publish if callable(publish) else publish.__contains__
 
-    def decide(
-        self,
-        tally: Tally,
-        offer: Offer,
-        selection: Selection,
-        reference: Counts,
-        sizes: npt.NDArray[np.int64],
-        sensitivity: int,
-        noise: Noise,
-    ) -> Verdict:
-        return Verdict(selection.threshold > 0 and bool(self._publish(offer.slot)))
+    def decide(self, given: DecisionInput) -> Verdict:
+        return Verdict(given.selection.threshold > 0 and bool(self._publish(given.offer.slot)))
 
 
 class Recorded(SeededNoise):

@@ -78,7 +78,7 @@ def through_publisher(
 ) -> list[Line]:
     """The same from the trace of a publisher whose decisions are forced."""
     register = Register.from_rows({user: ask(1) for user, ask in zip(USERS, asks, strict=False)})
-    mechanism = Mechanism("forced", schedule, Forced(publish))
+    mechanism = Mechanism("forced", lambda: schedule, lambda: Forced(publish))
     publisher = Publisher(register, 2, mechanism, noise=SeededNoise(1), history_slots=8, fast=fast)
     lines: list[Line] = []
     for slot in range(1, slots + 1):

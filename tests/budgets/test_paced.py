@@ -168,11 +168,11 @@ def test_watching_costs_a_tenth() -> None:
         offer = made.offer(schedule)
         assert offer.change_budget.tolist() == [ONE // 200]
         assert offer.publish_budget[0] <= 9 * ONE // 20
-        assert schedule.due_now == ((slot - 1) % 10 == 0)
-        if schedule.due_now:
+        assert offer.due == ((slot - 1) % 10 == 0)
+        if offer.due:
             assert offer.publish_budget.tolist() == [9 * ONE // 20]
         made.charge(offer)
-        made.settle(published=schedule.due_now)
+        made.settle(published=offer.due)
 
 
 def forecast(looked: float) -> ForecastErrors:
@@ -195,10 +195,10 @@ def test_looking_out_where_it_pays(looked: float, detects_change: bool) -> None:
         assert schedule.detects_change == detects_change and schedule.interval == 5
         offer = made.offer(schedule)
         assert offer.change_budget.tolist() == [ONE // 200 if detects_change else 0]
-        due.append(schedule.due_now)
-        assert detects_change or (offer.publish_budget[0] > 0) == schedule.due_now
+        due.append(offer.due)
+        assert detects_change or (offer.publish_budget[0] > 0) == offer.due
         made.charge(offer)
-        made.settle(published=schedule.due_now)
+        made.settle(published=offer.due)
     assert set(np.diff(np.flatnonzero(due))) <= {5, 6}  # stretched by up to a quarter
 
 

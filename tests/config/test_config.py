@@ -9,11 +9,11 @@ import pytest
 from tests.store.scene import settings
 
 from wevent import Dynamic, Fixed
-from wevent.config.asking import read_requirements, to_requirement
 from wevent.config.durations import show_duration, to_microseconds
 from wevent.config.read import read_config, to_config, witness_path, write_example
+from wevent.config.requirement_files import parse_requirement, read_requirement_file
 from wevent.errors import InvalidRequirement, InvalidSetting, Unreadable, WrongKind
-from wevent.recipes import ESTIMATORS
+from wevent.mechanisms import ESTIMATORS
 
 
 def test_the_example(tmp_path: Path) -> None:
@@ -140,16 +140,16 @@ def levels(mechanism: str = "dpbd") -> Any:
 def test_words_for_requirements() -> None:
     """Numbers and names of levels; a backward side makes it dynamic; leaving is a word of its own."""
     config = levels()
-    assert to_requirement(config, "strict", "hour") == Fixed(0.5, 4)
-    assert to_requirement(config, "0.25", "7") == Fixed(0.25, 7)
-    assert to_requirement(config, "open", "hour", "strict", "2") == Dynamic((2, 4), (0.5, 2))
-    assert to_requirement(config, "leave", "") is None
+    assert parse_requirement(config, "strict", "hour") == Fixed(0.5, 4)
+    assert parse_requirement(config, "0.25", "7") == Fixed(0.25, 7)
+    assert parse_requirement(config, "open", "hour", "strict", "2") == Dynamic((2, 4), (0.5, 2))
+    assert parse_requirement(config, "leave", "") is None
     for words in (("huge", "hour"), ("1", "day"), ("6", "hour"), ("1", "11"), ("nan", "4"), ("1", "-4"), ("", ""),
                   ("1", "4", "1", "")):  # fmt: skip
         with pytest.raises(InvalidRequirement):
-            to_requirement(config, *words)
+            parse_requirement(config, *words)
     with pytest.raises(WrongKind):
-        to_requirement(levels("pbd"), "1", "4", "1", "4")
+        parse_requirement(levels("pbd"), "1", "4", "1", "4")
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_broken_requirements(tmp_path: Path, text: str, line: int) -> None:
     path = tmp_path / "people.csv"
     path.write_text(text)
     with pytest.raises(Unreadable, match=rf"people\.csv, line {line}") as refused:
-        list(read_requirements(path, levels()))
+        list(read_requirement_file(path, levels()))
     assert "secret" not in str(refused.value)
 
 

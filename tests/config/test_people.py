@@ -11,8 +11,8 @@ from tests.store.scene import Town, random_rows, settings
 
 from wevent import Dynamic, Fixed, Limits, Privacy, Register, Slot, auto, pbd
 from wevent.cohorts.requirement import check_limits
-from wevent.config.asking import to_requirement
 from wevent.config.read import example, read_config, to_config
+from wevent.config.requirement_files import parse_requirement
 from wevent.errors import InvalidRequirement, InvalidSetting
 from wevent.releases.journal import MemoryJournal
 from wevent.reports.history import read_history
@@ -74,7 +74,7 @@ def test_a_refusal_names_the_least_epsilon() -> None:
         publisher.join("bob", Fixed(0.01, 672))
     chosen = to_config(settings(privacy={"limits": {"least_share": 0.005}}))
     with pytest.raises(InvalidRequirement, match=r"at least epsilon=3\.36 "):
-        to_requirement(chosen, "0.01", "672")
+        parse_requirement(chosen, "0.01", "672")
 
 
 def test_what_was_granted_is_granted_to_the_core() -> None:
@@ -84,7 +84,7 @@ def test_what_was_granted_is_granted_to_the_core() -> None:
     tree = settings(people=carried, privacy={"neighbours": "substitution", "limits": limits})
     chosen = to_config(tree)
     for window in (1, 2, 3, 10, 96):
-        asked = to_requirement(chosen, f"{window / 100}", str(window))
+        asked = parse_requirement(chosen, f"{window / 100}", str(window))
         assert asked is not None
         assert found(chosen, MemoryJournal(), {0: asked}).ledger.rows == 1
 
@@ -109,6 +109,6 @@ def test_one_person_cannot_silence_auto(tmp_path: Path) -> None:
         publications(Fixed(0.01, 672), to_config(settings()).protection)
     for epsilon in ("strict", "usual", "open"):
         for window in ("hour", "evening", "day"):
-            assert to_requirement(chosen, epsilon, window) is not None
+            assert parse_requirement(chosen, epsilon, window) is not None
     assert publications(Fixed("3.36", 672), chosen.protection) >= 4
     assert publications(Fixed(0.01, 672), Privacy()) <= 1

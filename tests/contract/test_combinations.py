@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from wevent.budgets.feasibility import violations, worst
 from wevent.budgets.paced import Paced, PacedWithChangeDetection
 from wevent.budgets.schedules import Absorption, Distribution, DynamicAbsorption, DynamicDistribution, Uniform
 from wevent.decisions.change import ChangeTrigger
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Sampled, Unbiased
@@ -24,29 +24,27 @@ from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import expected
 from wevent.releases.filters import StateSpace, Unfiltered
 
-
-def watched(estimator: Any, view: Any) -> Mechanism:
-    pace = PacedWithChangeDetection()
-    return Mechanism("watched", pace, WatchTrigger(pace), estimator, view)
-
-
-def made(schedule: Any, trigger: Any, estimator: Any, view: Any) -> Callable[[], Mechanism]:
-    return lambda: Mechanism("combined", schedule(), trigger(), estimator(), view)
-
-
-COMBINATIONS: dict[str, tuple[Literal["fixed", "dynamic", "mixed"], Callable[[], Mechanism]]] = {
+made = partial(Mechanism, "combined")
+watched = partial(made, PacedWithChangeDetection, ChangeDetectionTrigger)
+COMBINATIONS: dict[str, tuple[Literal["fixed", "dynamic", "mixed"], Mechanism]] = {
     "paced pooled": ("fixed", made(Paced, ClockTrigger, Pooled, StateSpace)),
     "paced contrasted": ("fixed", made(Paced, ClockTrigger, PooledWithContrast, StateSpace)),
     "paced sampled, unfiltered": ("fixed", made(lambda: Paced(2), ClockTrigger, lambda: Sampled(expected), Unfiltered)),
-    "watched unbiased": ("fixed", lambda: watched(Unbiased(), StateSpace)),
-    "watched contrasted": ("fixed", lambda: watched(PooledWithContrast(), StateSpace)),
+    "watched unbiased": ("fixed", watched(Unbiased, StateSpace)),
+    "watched contrasted": (
+        "fixed",
+        watched(PooledWithContrast, StateSpace),
+    ),
     "distribution pooled": ("fixed", made(Distribution, ChangeTrigger, Pooled, StateSpace)),
     "absorption contrasted": ("fixed", made(Absorption, ChangeTrigger, PooledWithContrast, Unfiltered)),
     "uniform pooled": ("fixed", made(Uniform, ClockTrigger, Pooled, Unfiltered)),
     "paced unbiased, mixed": ("mixed", made(Paced, ClockTrigger, Unbiased, StateSpace)),
     "paced pooled, dynamic": ("dynamic", made(Paced, ClockTrigger, Pooled, StateSpace)),
     "paced contrasted, mixed": ("mixed", made(Paced, ClockTrigger, PooledWithContrast, StateSpace)),
-    "watched contrasted, mixed": ("mixed", lambda: watched(PooledWithContrast(), StateSpace)),
+    "watched contrasted, mixed": (
+        "mixed",
+        watched(PooledWithContrast, StateSpace),
+    ),
     "dynamic distribution pooled": ("mixed", made(DynamicDistribution, ChangeTrigger, Pooled, StateSpace)),
     "dynamic absorption unbiased": ("mixed", made(DynamicAbsorption, ChangeTrigger, Unbiased, StateSpace)),
 }
@@ -57,7 +55,7 @@ def world(name: str, seed: int, noise: Any, privacy: Privacy | None = None) -> W
     kind, mechanism = COMBINATIONS[name]
 
     def build(register: Any, cells: Any, **settings: Any) -> Publisher:
-        return Publisher(register, cells, mechanism(), **settings)
+        return Publisher(register, cells, mechanism, **settings)
 
     return World(Case("pbd", kind), seed, False, noise=noise, privacy=privacy, build=build)
 
@@ -104,7 +102,7 @@ def test_a_lost_slot_teaches_nothing(name: str) -> None:
     for _ in range(5):
         some.step(some.data())
     keep = some.journal.settle
-    before = some.publisher.view.repeat(some.slot).counts.copy()
+    before = some.publisher.filter.repeat(some.slot).counts.copy()
 
     def fail(release: Any) -> Any:
         some.journal.settle = keep  # type: ignore[method-assign]
@@ -122,5 +120,5 @@ def test_what_must_be_true_is_said(name: str) -> None:
     """Every release of a pooled estimator names its assumption; the others have none."""
     some = world(name, 6, Flaky(3))
     releases = [some.step(some.data()) for _ in range(6)]
-    pooled = isinstance(some.publisher.mechanism.estimator, Pooled | PooledWithContrast)
+    pooled = isinstance(some.publisher.estimator, Pooled | PooledWithContrast)
     assert all((release.assumption is not None) == pooled for release in releases)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -17,7 +16,7 @@ from tests.support import FAST, Deaf, Forced, OpenJournal, Record, Recorded, Sil
 from wevent import RECIPES, Decision, Dynamic, Fixed, Privacy, Publisher, Register, Release, Slot
 from wevent.budgets.feasibility import violations, worst
 from wevent.cohorts.requirement import Requirement
-from wevent.decisions.change import ChangeTrigger, Trigger
+from wevent.decisions.change import ChangeTrigger, DecisionInput, Trigger, Verdict
 from wevent.releases.filters import Unfiltered
 
 CELLS = [f"cell-{k}" for k in range(5)]
@@ -107,8 +106,7 @@ class World:
             register, CELLS, noise=self.noise, journal=self.journal, privacy=privacy, history_slots=6, fast=fast
         )
         if trigger is not None:
-            given = self.publisher.mechanism
-            self.publisher.mechanism = replace(given, trigger=trigger)
+            self.publisher.trigger = trigger
         self.records: dict[str, Record] = {}
         self.slot = 1
 
@@ -253,12 +251,12 @@ def test_one_users_rows_change_no_charge(case: Case, user: str, fast: bool) -> N
 
 
 @every
-@pytest.mark.parametrize("bar", [-math.inf, math.inf], ids=["always", "never"])
-def test_an_empty_slot_is_charged_and_drawn_like_a_full_one(case: Case, bar: float, fast: bool) -> None:
+@pytest.mark.parametrize("publish_threshold", [-math.inf, math.inf], ids=["always", "never"])
+def test_an_empty_slot_is_charged_and_drawn_like_a_full_one(case: Case, publish_threshold: float, fast: bool) -> None:
     """SPEC §1: the same charges and the same draws, by kind, exact budget and number of cells."""
     triggers: list[Trigger | None] = [None, None]
     if case.recipe not in CLOCKED:
-        triggers = [ChangeTrigger(bar=lambda selection, sensitivity: bar) for _ in range(2)]
+        triggers = [ChangeTrigger(lambda selection, sensitivity: publish_threshold) for _ in range(2)]
     full, empty = (World(case, 4, fast, trigger=trigger, noise=Deaf(1)) for trigger in triggers)
     for _ in range(25):
         releases = full.step(full.data()), empty.step(Slot(empty.slot))
@@ -299,31 +297,31 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
     publisher, noise = world.publisher, world.noise
     assert isinstance(noise, Flaky)
 
-    class Broken:
-        def decide(self, *given: object) -> object:
+    class Broken(Trigger):
+        def decide(self, given: DecisionInput) -> Verdict:
             raise BrokenError
 
-    given = publisher.mechanism
+    given = publisher.trigger
     before = world.step(world.data())
     twin.step(twin.data())
-    while world.slot < 7 or not publisher.ledger.offer(given.schedule).publish_budget.all():  # until all others draw
+    while world.slot < 7 or not publisher.ledger.offer(publisher.schedule).publish_budget.all():
         before = world.step(world.data())
         twin.step(twin.data())
     noise.armed = failing == "the noise"
     if not noise.armed:
-        publisher.mechanism = replace(given, trigger=Broken())  # type: ignore[arg-type]
+        publisher.trigger = Broken()
     lost, data = world.slot, world.data()
     with pytest.raises(BrokenError):
         publisher.step(data)
-    noise.armed, publisher.mechanism = False, given
+    noise.armed, publisher.trigger = False, given
     drawn, stored = len(noise.asked), publisher.ledger.to_bytes()
     release = publisher.step(data)
     assert (release.decision, release.slot) == (Decision.LOST, lost)
     assert release.threshold is None and release.error is None
     shown = np.array_equal(release.counts, before.counts)
-    assert shown or np.array_equal(release.counts, publisher.view.repeat(lost).counts)
+    assert shown or np.array_equal(release.counts, publisher.filter.repeat(lost).counts)
     assert (len(noise.asked), publisher.ledger.to_bytes()) == (drawn, stored)
-    offer = twin.publisher.ledger.offer(given.schedule)
+    offer = twin.publisher.ledger.offer(publisher.schedule)
     twin.publisher.ledger.charge(offer)
     twin.publisher.ledger.lose()
     assert twin.publisher.ledger.to_bytes() == stored
@@ -339,7 +337,7 @@ def test_interrupted_between_charge_and_draw(case: Case, fast: bool) -> None:
     world = World(case, 8, fast)
     world.step(world.data())
     publisher = world.publisher
-    publisher.ledger.charge(publisher.ledger.offer(publisher.mechanism.schedule))
+    publisher.ledger.charge(publisher.ledger.offer(publisher.schedule))
     assert publisher.step(world.data()).decision is Decision.LOST
     assert publisher.ledger.slot == 3
     world.slot = 3

@@ -14,6 +14,7 @@ import pytest
 from tests.support import FAST, Forced, OpenJournal, Recorded
 
 from wevent import RECIPES, Dynamic, Fixed, Limits, Privacy, Publisher, Register, Slot
+from wevent.decisions.change import DecisionInput, Trigger, Verdict
 from wevent.errors import (
     AlreadyRegistered,
     EmptyRegister,
@@ -28,7 +29,6 @@ from wevent.errors import (
     WrongShape,
 )
 from wevent.releases.journal import MemoryJournal
-from wevent.releases.publisher import Mechanism
 
 # Planted names and counts. They are put together here, so that no line of this file holds them whole.
 ANN, BOB, EVE = (f"user-{part}" for part in ("a1" + "c3", "b2" + "d4", "e5" + "f6"))
@@ -55,8 +55,7 @@ def opened(recipe: str, fast: bool) -> Publisher:
         privacy=Privacy(limits=Limits(epsilon=50, window=1000)),
         fast=fast,
     )
-    given = publisher.mechanism
-    publisher.mechanism = Mechanism(given.name, given.schedule, Forced({1, 3}))
+    publisher.trigger = Forced({1, 3})
     publisher.step(Slot(1, {ANN: HERE, BOB: THERE}))
     publisher.leave(BOB)
     publisher.step(Slot(2, {ANN: HERE}, groups={GROUP: [30, 5]}))
@@ -283,13 +282,13 @@ def test_wrong_declarations(recipe: str, fast: bool) -> None:
 def test_an_error_in_the_draw_names_nobody(recipe: str, fast: bool) -> None:
     """Also the traceback of something that breaks after the charge shows no name, no cell and no count."""
 
-    class Broken:
-        def decide(self, *given: object) -> object:
+    class Broken(Trigger):
+        def decide(self, given: DecisionInput) -> Verdict:
             raise RuntimeError("broken")
 
     publisher = opened(recipe, fast)
-    publisher.mechanism = Mechanism("broken", publisher.mechanism.schedule, Broken())  # type: ignore[arg-type]
-    while publisher.ledger.offer(publisher.mechanism.schedule).nullified:
+    publisher.trigger = Broken()
+    while publisher.ledger.offer(publisher.schedule).nullified:
         publisher.step(Slot(publisher.ledger.slot, {ANN: HERE}))
     with pytest.raises(RuntimeError) as raised:
         publisher.step(Slot(publisher.ledger.slot, {ANN: HERE}, groups={GROUP: [30, 5]}))

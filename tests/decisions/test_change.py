@@ -15,7 +15,13 @@ from tests.support import ONE, Recorded, Silent, fixed
 from wevent.budgets.ledger import Offer
 from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
-from wevent.decisions.change import ChangeTrigger, deviation, measure_change, scale
+from wevent.decisions.change import (
+    ChangeTrigger,
+    DecisionInput,
+    error_threshold,
+    measure_change,
+    scale_threshold,
+)
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.selection import choose_threshold
 from wevent.events.slot import Slot
@@ -51,8 +57,8 @@ def test_distance_is_per_cell_to_the_rounded_reference(cells: list[int], referen
 
 
 @pytest.mark.parametrize("sensitivity", [1, 2, 4])
-def test_measured_at_the_threshold_of_part_1(sensitivity: int) -> None:
-    """One number is drawn, at θ1 = OBS(part 1) over the sensitivity."""
+def test_measured_at_the_threshold_of_the_change_budgets(sensitivity: int) -> None:
+    """One number is drawn, at θ1 = OBS(change budgets) over the sensitivity."""
     noise = Silent()
     budgets, sizes = np.array([3 * ONE, 0, ONE]), np.array([2, 0, 1])
     register = Register.from_levels([fixed(ONE, 2)], np.zeros(3, np.int64))
@@ -65,13 +71,13 @@ def test_measured_at_the_threshold_of_part_1(sensitivity: int) -> None:
     assert change.distance == 1.5
 
 
-def test_without_part_1_nothing_is_measured() -> None:
-    """No part-1 budget: no draw, no distance, and the trigger skips."""
+def test_without_a_change_budget_nothing_is_measured() -> None:
+    """No change budget: no draw, no distance, and the trigger skips."""
     noise = Recorded()
     assert measure_change(three([0, 0, 0]), np.array([0]), np.zeros(4), SIZES, 1, noise) is None
     selection = choose_threshold(np.array([ONE]), SIZES, 1)
     verdict = ChangeTrigger().decide(
-        three([0, 0, 0]), offered(0, ONE), selection, np.zeros(4, np.int64), SIZES, 1, noise
+        DecisionInput(three([0, 0, 0]), offered(0, ONE), selection, np.zeros(4, np.int64), SIZES, 1, noise)
     )
     assert not verdict.publish and verdict.change is None
     assert noise.asked == []
@@ -90,14 +96,13 @@ def test_distance_may_be_negative() -> None:
 def decide(cells: list[int], reference: npt.NDArray[np.int64], publish_budget: int, trigger: ChangeTrigger) -> bool:
     selection = choose_threshold(np.array([publish_budget]), SIZES, 1)
     offer = offered(ONE, publish_budget)
-    return trigger.decide(three(cells), offer, selection, reference, SIZES, 1, Silent()).publish
+    return trigger.decide(DecisionInput(three(cells), offer, selection, reference, SIZES, 1, Silent())).publish
 
 
-def test_publish_only_above_the_bar() -> None:
+def test_publish_only_above_the_publish_threshold() -> None:
     """Strictly above: with error √2/θ = 1 the distance 1 skips, 1.25 publishes."""
-    theta = math.isqrt(2 * ONE * ONE) + 1  # the bar is a hair below 1
-    bar = deviation(choose_threshold(np.array([theta]), SIZES, 1), 1)
-    assert 1 - 1e-8 < bar < 1
+    theta = math.isqrt(2 * ONE * ONE) + 1  # the publish threshold is slightly below 1
+    assert 1 - 1e-8 < error_threshold(choose_threshold(np.array([theta]), SIZES, 1), 1) < 1
     reference = np.array([3, 0, 0, 0])
     assert not decide([0, 0, 0], reference, theta, ChangeTrigger())
     assert not decide([0, 0, 1], reference, theta, ChangeTrigger())  # 2/4
@@ -106,33 +111,33 @@ def test_publish_only_above_the_bar() -> None:
     assert not decide([-1, -1, -1], np.array([4, 0, 0, 0]), theta - 2, ChangeTrigger())
 
 
-def test_exactly_at_the_bar_is_not_above_it() -> None:
-    """A distance of 6/4 publishes above a bar of 1.49, and not at a bar of 1.5."""
+def test_exactly_at_the_publish_threshold_is_not_above_it() -> None:
+    """A distance of 6/4 is published above a threshold of 1.49, and not at one of 1.5."""
     reference = np.array([3, 0, 0, 0])
-    assert decide([1, 1, 1], reference, ONE, ChangeTrigger(bar=lambda selection, sensitivity: 1.49))
-    assert not decide([1, 1, 1], reference, ONE, ChangeTrigger(bar=lambda selection, sensitivity: 1.5))
+    assert decide([1, 1, 1], reference, ONE, ChangeTrigger(publish_threshold=lambda selection, sensitivity: 1.49))
+    assert not decide([1, 1, 1], reference, ONE, ChangeTrigger(publish_threshold=lambda selection, sensitivity: 1.5))
 
 
 def test_nothing_on_offer_never_publishes() -> None:
-    """Without part 2 the change is measured, since its budget is spent, and the slot is skipped."""
+    """Without a publish budget the change is measured, since its budget is spent, and the slot is skipped."""
     noise = Silent()
     selection = choose_threshold(np.array([0]), SIZES, 1)
-    verdict = ChangeTrigger(bar=lambda selection, sensitivity: -math.inf).decide(
-        three([0, 0, 0]), offered(ONE, 0), selection, np.zeros(4, np.int64), SIZES, 1, noise
+    verdict = ChangeTrigger(publish_threshold=lambda selection, sensitivity: -math.inf).decide(
+        DecisionInput(three([0, 0, 0]), offered(ONE, 0), selection, np.zeros(4, np.int64), SIZES, 1, noise)
     )
     assert not verdict.publish
     assert verdict.change is not None
 
 
 @pytest.mark.parametrize("sensitivity", [1, 2])
-def test_bars(sensitivity: int) -> None:
-    """The root of the expected squared error [Du25], or the scale [Kellaris14]; infinite without budget."""
+def test_publish_thresholds(sensitivity: int) -> None:
+    """The root of the expected squared error [Du25], or the noise scale [Kellaris14]; infinite without a budget."""
     selection = choose_threshold(np.array([ONE // 2, 0]), np.array([2, 3]), sensitivity)
-    assert deviation(selection, sensitivity) == pytest.approx(math.sqrt(9 + 8 * sensitivity**2))
-    assert scale(selection, sensitivity) == pytest.approx(2 * sensitivity)
+    assert error_threshold(selection, sensitivity) == pytest.approx(math.sqrt(9 + 8 * sensitivity**2))
+    assert scale_threshold(selection, sensitivity) == pytest.approx(2 * sensitivity)
     nothing = choose_threshold(np.array([0]), SIZES, sensitivity)
-    assert math.isinf(deviation(nothing, sensitivity))
-    assert math.isinf(scale(nothing, sensitivity))
+    assert math.isinf(error_threshold(nothing, sensitivity))
+    assert math.isinf(scale_threshold(nothing, sensitivity))
 
 
 @pytest.mark.parametrize("publish_budget", [0, ONE])
@@ -142,7 +147,7 @@ def test_the_clock_looks_at_no_data(publish_budget: int) -> None:
     selection = choose_threshold(np.array([publish_budget]), SIZES, 1)
     for cells in ([0, 0, 0], [-1, -1, -1]):
         verdict = ClockTrigger().decide(
-            three(cells), offered(0, publish_budget), selection, np.zeros(4, np.int64), SIZES, 1, noise
+            DecisionInput(three(cells), offered(0, publish_budget), selection, np.zeros(4, np.int64), SIZES, 1, noise)
         )
         assert verdict.publish == (publish_budget > 0)
         assert verdict.change is None

@@ -1,4 +1,4 @@
-"""The declared cells."""
+"""Finding the declared cell of a place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files grouped by slot: CSV, NDJSON and Parquet say the same, in any order, and nothing is lost silently."""
+"""Grouping files by slot: CSV, NDJSON and Parquet give the same rows, in any order, and every event is counted."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wevent.errors import Unreadable
-from wevent.events.bounding import OneCell
 from wevent.events.cells import Box, Cells, GridCells, NamedCells
 from wevent.events.files import GroupedFiles, find_files
-from wevent.events.formats import Columns, Raw
+from wevent.events.formats import Columns, RawEvent
 from wevent.events.gathering import EventBatch, Listing, SlotRows, gather
+from wevent.events.one_cell import OneCell
 from wevent.events.timeline import Timeline, show_instant
 from wevent.events.validation import AcceptanceWindow, EventValidator
 
@@ -26,12 +26,12 @@ START, WIDTH = 1_714_521_600_000_000, 60_000_000
 TIMELINE = Timeline(0, WIDTH, START)
 PEOPLE = {"ann": 0, "bob": 1, "7": 2, "'; DROP TABLE events; --": 3}
 NAMES = NamedCells(["north", "south", "0"])
-DOOR = AcceptanceWindow(2, START + 6 * WIDTH)
+ACCEPTANCE = AcceptanceWindow(2, START + 6 * WIDTH)
 
 users = st.sampled_from([*PEOPLE, "zoe", "yan"])
 places = st.sampled_from(["north", "south", "0", "nowhere"])
 moments = st.integers(START - WIDTH, START + 7 * WIDTH)
-told = st.lists(st.tuples(users, moments, places), min_size=20, max_size=60)
+event_lists = st.lists(st.tuples(users, moments, places), min_size=20, max_size=60)
 
 
 def write(
@@ -53,23 +53,27 @@ def write(
     return path
 
 
-def plainly(events: list[Raw], validator: EventValidator, policy: OneCell) -> tuple[dict[int, SlotRows], Counter[str]]:
-    """What should come out, by `sorting` and `gathering` alone."""
-    found = validator.sort_raw(events, DOOR)
+def expected_rows(
+    events: list[RawEvent], validator: EventValidator, policy: OneCell
+) -> tuple[dict[int, SlotRows], Counter[str]]:
+    """The expected rows and tallies, by `validation` and `gathering` alone."""
+    found = validator.validate(events, ACCEPTANCE)
     rows = {}
-    for slot in range(DOOR.first, 7):
-        here = found.slot == slot
-        portion = EventBatch(found.person[here], found.offset[here], found.cell[here], found.unlisted)
-        rows[slot] = gather(slot, [portion], policy, Listing.of_all(validator.people), len(validator.cells.names))
+    for slot in range(ACCEPTANCE.first, 7):
+        chosen = found.slot == slot
+        batch = EventBatch(found.person[chosen], found.offset[chosen], found.cell[chosen], found.unlisted)
+        rows[slot] = gather(slot, [batch], policy, Listing.of_all(validator.people), len(validator.cells.names))
     tallies = Counter({kind.value: number for kind, number in found.refused.items()})
     tallies["accepted"] = found.slot.size
     return rows, +tallies
 
 
-def agree(files: list[Path], events: list[Raw], validator: EventValidator, policy: OneCell, columns: Columns) -> None:
+def agree(
+    files: list[Path], events: list[RawEvent], validator: EventValidator, policy: OneCell, columns: Columns
+) -> None:
     """Files give the rows and tallies that their events should give."""
-    expected, tallies = plainly(events, validator, policy)
-    with GroupedFiles(files, validator, DOOR, policy, columns) as grouped:
+    expected, tallies = expected_rows(events, validator, policy)
+    with GroupedFiles(files, validator, ACCEPTANCE, policy, columns) as grouped:
         assert +grouped.tallies == tallies
         for slot, rows in expected.items():
             found = grouped.rows(slot)
@@ -79,14 +83,14 @@ def agree(files: list[Path], events: list[Raw], validator: EventValidator, polic
 
 @pytest.mark.slow
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(told, st.sampled_from(get_args(OneCell)), st.booleans(), st.booleans())
+@given(event_lists, st.sampled_from(get_args(OneCell)), st.booleans(), st.booleans())
 def test_all_kinds_of_files_agree(
     tmp_path: Path, events: list[tuple[str, int, str]], policy: OneCell, group: bool, other: bool
 ) -> None:
-    """CSV, NDJSON and Parquet of the same events give the rows and refusals of `sorting` and `gathering`."""
+    """CSV, NDJSON and Parquet of the same events give the rows and refusals of `validation` and `gathering`."""
     cells = NamedCells(["north", "south", "0"], "elsewhere" if other else None)
     validator = EventValidator(TIMELINE, cells, PEOPLE, group)
-    raws = [Raw(user, moment, (place,)) for user, moment, place in events]
+    raws = [RawEvent(user, moment, (place,)) for user, moment, place in events]
     heads, words = ("user", "time", "place"), [(u, show_instant(t), p) for u, t, p in events]
     types = '"user" VARCHAR, time TIMESTAMP, place VARCHAR'
     stamped = [(u, show_instant(t).rstrip("Z"), p) for u, t, p in events]
@@ -118,12 +122,12 @@ def test_grids_and_numbers_agree(tmp_path: Path, events: list[tuple[int, int, fl
     cells: Cells = GridCells(Box(-3, -3, 3, 3), 3, 2, "far")
     validator = EventValidator(TIMELINE, cells, PEOPLE, False)
     columns = Columns(place=("x", "y"), unit="us")
-    raws = [Raw(str(u), t, (repr(x), repr(y))) for u, t, x, y in events]
+    raws = [RawEvent(str(u), t, (repr(x), repr(y))) for u, t, x, y in events]
     types = '"user" INTEGER, time BIGINT, x DOUBLE, y DOUBLE'
     heads = ("user", "time", "x", "y")
     agree([write(tmp_path, "e.parquet", list(events), heads, types)], raws, validator, "first", columns)
     finite = [event for event in events if np.isfinite(event[2])]
-    raws = [Raw(str(u), t, (repr(x), repr(y))) for u, t, x, y in finite]
+    raws = [RawEvent(str(u), t, (repr(x), repr(y))) for u, t, x, y in finite]
     agree([write(tmp_path, "e.ndjson", list(finite), heads)], raws, validator, "first", columns)
 
 
@@ -135,11 +139,11 @@ def test_brackets_and_stars_are_part_of_a_name(tmp_path: Path) -> None:
         other = [("bob", show_instant(START + 3 * WIDTH).rstrip("Z"), "south")] * 5
         for name in ("e1.parquet", "e2.parquet"):
             write(tmp_path, name, list(other), heads, kind)
-        mine = [("ann", show_instant(START + 2 * WIDTH).rstrip("Z"), "north")]
+        own = [("ann", show_instant(START + 2 * WIDTH).rstrip("Z"), "north")]
         for name in ("e[12].parquet", "e*.parquet", "e'?.parquet"):
-            moved = write(tmp_path, "plain.parquet", list(mine), heads, kind).rename(tmp_path / name)
-            agree([moved], [Raw("ann", START + 2 * WIDTH, ("north",))], validator, "first", Columns())
-            moved.unlink()
+            renamed = write(tmp_path, "plain.parquet", list(own), heads, kind).rename(tmp_path / name)
+            agree([renamed], [RawEvent("ann", START + 2 * WIDTH, ("north",))], validator, "first", Columns())
+            renamed.unlink()
 
 
 def test_hostile_parquet(tmp_path: Path) -> None:
@@ -158,7 +162,9 @@ def test_hostile_parquet(tmp_path: Path) -> None:
             ('ann', TIMESTAMP '9999-12-31 23:59:59', 'north'), ('ann', TIMESTAMP '1900-01-01', 'north')
             ) t("user", time, place)) TO '{path}' (FORMAT parquet)"""  # noqa: S608
         )
-    with GroupedFiles([path], EventValidator(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns()) as grouped:
+    with GroupedFiles(
+        [path], EventValidator(TIMELINE, NAMES, PEOPLE, False), ACCEPTANCE, "first", Columns()
+    ) as grouped:
         assert grouped.tallies == {
             "accepted": 1,
             "without a declared column": 3,
@@ -176,7 +182,7 @@ def test_hostile_parquet(tmp_path: Path) -> None:
             f"'north' AS place) TO '{numbers}' (FORMAT parquet)"
         )
     with GroupedFiles(
-        [numbers], EventValidator(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns(unit="s")
+        [numbers], EventValidator(TIMELINE, NAMES, PEOPLE, False), ACCEPTANCE, "first", Columns(unit="s")
     ) as grouped:
         assert grouped.tallies == {
             "with a time that looks like nanoseconds since 1970": 2,
@@ -191,7 +197,9 @@ def test_broken_lines_touch_nobody_else(tmp_path: Path) -> None:
     lines += [b"x" * 2_000_000 + b"\n", b"\xff\n", good % b"7", good % b"bob"]
     path = tmp_path / "e.csv"
     path.write_bytes(b"".join(lines))
-    with GroupedFiles([path], EventValidator(TIMELINE, NAMES, PEOPLE, False), DOOR, "first", Columns()) as grouped:
+    with GroupedFiles(
+        [path], EventValidator(TIMELINE, NAMES, PEOPLE, False), ACCEPTANCE, "first", Columns()
+    ) as grouped:
         assert grouped.tallies == {"accepted": 3, "malformed": 4}
         assert grouped.rows(2).cells.tolist() == [0, 0, 0, -1]
 
@@ -225,4 +233,4 @@ def test_finding_files(tmp_path: Path) -> None:
         else:
             path.write_bytes(b"no parquet")
         with pytest.raises(Unreadable, match=words):
-            GroupedFiles([path], validator, DOOR, "first", Columns())
+            GroupedFiles([path], validator, ACCEPTANCE, "first", Columns())

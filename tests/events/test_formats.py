@@ -1,4 +1,4 @@
-"""What a line says, and lines that say nothing."""
+"""Reading an event from a line of CSV or NDJSON, and refusing lines that hold none."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wevent.errors import InvalidSetting, Unreadable
-from wevent.events.formats import Columns, Raw, line_reader
+from wevent.events.formats import Columns, RawEvent, line_reader
 from wevent.events.timeline import to_instant
 
 NOON = to_instant("2024-05-01T12:00:00Z")
 HEADER = b"time,place,user,more"
 
 
-def csv(line: bytes, columns: Columns | None = None) -> Raw:
+def csv(line: bytes, columns: Columns | None = None) -> RawEvent:
     return line_reader("csv", columns or Columns(), HEADER, "file.csv")(line)
 
 
-def ndjson(line: bytes, columns: Columns | None = None) -> Raw:
+def ndjson(line: bytes, columns: Columns | None = None) -> RawEvent:
     return line_reader("ndjson", columns or Columns(), None, "file.ndjson")(line)
 
 
 def test_csv() -> None:
     """Columns by name, quotes inside one line, a byte order mark before the header."""
-    assert csv(b"2024-05-01T12:00:00Z,north,ann,") == Raw("ann", NOON, ("north",))
-    assert csv(b'2024-05-01T14:00:00+02:00,"a ""b"", c","Doe, Ann",x') == Raw("Doe, Ann", NOON, ('a "b", c',))
+    assert csv(b"2024-05-01T12:00:00Z,north,ann,") == RawEvent("ann", NOON, ("north",))
+    assert csv(b'2024-05-01T14:00:00+02:00,"a ""b"", c","Doe, Ann",x') == RawEvent("Doe, Ann", NOON, ('a "b", c',))
     read = line_reader("csv", Columns(delimiter=";"), b"\xef\xbb\xbfuser;time;place", "f")
-    assert read("zoë;2024-05-01 12:00;x".encode()) == Raw("zoë", NOON, ("x",))
+    assert read("zoë;2024-05-01 12:00;x".encode()) == RawEvent("zoë", NOON, ("x",))
 
 
 def test_ndjson() -> None:
     """Fields by name; whole numbers may name users and cells."""
     line = {"user": 7, "time": "2024-05-01T12:00Z", "place": 3, "more": [1]}
-    assert ndjson(json.dumps(line).encode()) == Raw("7", NOON, ("3",))
+    assert ndjson(json.dumps(line).encode()) == RawEvent("7", NOON, ("3",))
     grid = Columns(place=("lon", "lat"), unit="ms")
-    told = {"user": "ann", "time": NOON / 1000, "lon": -1.5, "lat": 2}
-    assert ndjson(json.dumps(told).encode(), grid) == Raw("ann", NOON, ("-1.5", "2"))
+    fields = {"user": "ann", "time": NOON / 1000, "lon": -1.5, "lat": 2}
+    assert ndjson(json.dumps(fields).encode(), grid) == RawEvent("ann", NOON, ("-1.5", "2"))
 
 
 @pytest.mark.parametrize(("unit", "text"), [("s", str(NOON // 10**6)), ("ms", f"{NOON // 1000}.0"), ("us", str(NOON))])
@@ -96,17 +96,17 @@ def test_broken_ndjson(line: bytes) -> None:
 
 @pytest.mark.parametrize("text", ["1e999999", "-1e30", "nan", "inf", "1_000", "9" * 41, "0x10", ""])
 def test_broken_numbers(text: str) -> None:
-    """Numbers out of any range cost nothing and are refused."""
+    """Numbers out of any range are refused at no cost."""
     with pytest.raises(ValueError):
         csv(f"{text},north,ann,".encode(), Columns(unit="s"))
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes(line: bytes) -> None:
-    """Whatever a line holds, it is read or it is a `ValueError`; nothing else happens."""
+    """A line of any bytes gives an event or a `ValueError`."""
     for read in (csv, ndjson):
         with contextlib.suppress(ValueError):
-            assert isinstance(read(line), Raw)
+            assert isinstance(read(line), RawEvent)
 
 
 def test_headers() -> None:

@@ -1,4 +1,4 @@
-"""Files that are not what their names say, or lack a column, are refused with a sentence that helps."""
+"""A file of another format than its name, or without a column, is refused with a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from wevent.events.timeline import Timeline
 from wevent.events.validation import AcceptanceWindow, EventValidator
 
 START = 1_714_521_600_000_000
-SORTER = EventValidator(Timeline(0, 60_000_000, START), NamedCells(["north"]), {"ann": 0}, False)
+VALIDATOR = EventValidator(Timeline(0, 60_000_000, START), NamedCells(["north"]), {"ann": 0}, False)
 TEXT = "user,time,place\nann,2024-05-01T00:00:10Z,north\n"
 LINE = b'{"user": "ann", "time": "2024-05-01T00:00:10Z", "place": "north"}\n'
 
 
 def tallies(path: Path) -> dict[str, int]:
-    """What becomes of a file."""
-    with GroupedFiles([path], SORTER, AcceptanceWindow(1, START + 60_000_000), "first", Columns()) as grouped:
+    """The tallies of a file."""
+    with GroupedFiles([path], VALIDATOR, AcceptanceWindow(1, START + 60_000_000), "first", Columns()) as grouped:
         return dict(grouped.tallies)
 
 
@@ -49,7 +49,7 @@ def test_other_formats(tmp_path: Path, suffix: str) -> None:
 
 
 def test_one_line_does_not_make_another_format(tmp_path: Path) -> None:
-    """A first line that begins like gzip or UTF-16 costs itself if objects follow."""
+    """A first line that begins like gzip or UTF-16 is refused alone if objects follow."""
     path = tmp_path / "e.ndjson"
     for beginning in (b"\x1f\x8b\x08", b"\xff\xfe", b"\0\0\0\0", b"PAR1"):
         path.write_bytes(beginning + b"\n" + LINE)
@@ -72,7 +72,7 @@ def test_no_text(tmp_path: Path) -> None:
 
 
 def test_missing_columns_are_named(tmp_path: Path) -> None:
-    """The message says which column is missing, which setting names it, what was found and what may be meant."""
+    """The message names the missing column, its setting, the columns found and the one that may be meant."""
     with pytest.raises(Unreadable) as caught:
         line_reader("csv", Columns(), b"User,time,place,x\x1b[31m", "e.csv")
     said = str(caught.value)
@@ -90,8 +90,8 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
         tallies(path)
 
 
-def test_a_file_without_a_header_shows_nobody() -> None:
-    """If the first line may be an event, nothing of it is shown."""
+def test_a_file_without_a_header_reveals_nobody() -> None:
+    """If the first line may be an event, the message shows nothing of it."""
     for line in (b"ann,2024-05-01T00:00:10Z,north", b"ann,1714521610,north", b"users,05/01/2024 12:00,north"):
         with pytest.raises(Unreadable, match="is there a header") as caught:
             line_reader("csv", Columns(), line, "e.csv")
@@ -109,7 +109,7 @@ def test_a_file_without_a_header_shows_nobody() -> None:
     ],
 )
 def test_a_first_line_that_is_an_event_is_not_shown(line: bytes) -> None:
-    """A file without a header, with another delimiter or of another format: nothing of its first event is said."""
+    """A file without a header, with another delimiter or of another format: nothing of its first event is shown."""
     with pytest.raises(Unreadable) as refused:
         check_header(line, {f"sources.{name}": name for name in ("user", "time", "place")}, ",", "events.csv")
     assert "alice" not in str(refused.value)

@@ -1,4 +1,4 @@
-"""Lines of files of any size."""
+"""Cutting files of any size into lines, in little memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def all_lines(data: bytes) -> list[bytes | None]:
 
 @given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b" ").replace(b"\r", b" "))), st.booleans())
 def test_every_line_once(given: list[bytes], ended: bool) -> None:
-    """Lines come out as they went in, whether or not the last has an end, and with either kind of end."""
+    """Every line is given once and unchanged, with or without a last end, and with either kind of end."""
     for end in (b"\n", b"\r\n"):
         data = end.join(given) + (end if ended and given else b"")
         expected = given if ended or not given or given[-1] else given[:-1]
@@ -69,14 +69,14 @@ def test_the_limit(more: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_file_that_grows() -> None:
-    """What has no end yet is held back until it has one; places are where lines end."""
+    """A line without an end is kept back until it has one; `place` is where the last line ends."""
     file = io.BytesIO(b"one\ntw")
     lines = Lines(file)
     (batch,) = lines.read()
     assert (batch.lines, batch.number, batch.place) == ([b"one"], 1, 4)
     assert list(lines.read()) == []
-    here = file.tell()
+    end = file.tell()
     file.write(b"o\nthree\n")
-    file.seek(here)
+    file.seek(end)
     (batch,) = lines.read()
     assert (batch.lines, batch.number, batch.place) == ([b"two", b"three"], 2, 14)

@@ -1,4 +1,4 @@
-"""One rule for names: in Python and in DuckDB, whatever the format."""
+"""One rule for names in every format, in Python and in DuckDB."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-def plainly(value: Any) -> str | None:
+def name_or_none(value: Any) -> str | None:
     """`to_name`, None for what it refuses."""
     try:
         return to_name(value)
@@ -50,7 +50,7 @@ def test_python_and_duckdb_agree(kind: str, data: st.DataObject) -> None:
     values = data.draw(st.lists(KINDS[kind], min_size=1, max_size=8))
     rows = ", ".join(f"(CAST(? AS {kind}))" for _ in values)
     found = CONNECTION.execute(f"SELECT {sql_name('v', kind)} FROM (VALUES {rows}) t(v)", values).fetchall()  # noqa: S608
-    assert [name for (name,) in found] == [plainly(value) for value in values]
+    assert [name for (name,) in found] == [name_or_none(value) for value in values]
 
 
 def test_every_letter_that_has_two_forms() -> None:

@@ -1,4 +1,4 @@
-"""People who stay where they were last seen."""
+"""Carrying people in the cell where they were last seen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_rule(seen: list[list[int]], age: int, cut: int) -> None:
     for slot, cells in enumerate(seen, start=1):
         if slot == cut:
             kept, carry = carry.state(), Carry(age)
-            carry.take(kept)
+            carry.restore(kept)
         expected = []
         for person in range(PEOPLE):
             lately = [seen[k][person] for k in range(max(0, slot - age), slot) if seen[k][person] >= 0]
@@ -37,16 +37,16 @@ def test_people_may_be_added() -> None:
 
 
 @given(slots, st.integers(1, 5), st.lists(st.lists(st.booleans(), min_size=PEOPLE, max_size=PEOPLE), min_size=12))
-def test_nothing_is_kept_longer_than_needed(seen: list[list[int]], age: int, there: list[list[bool]]) -> None:
-    """What is kept after a slot is where people were seen who are carried into the next one; of others nothing."""
+def test_nothing_is_kept_longer_than_needed(seen: list[list[int]], age: int, present: list[list[bool]]) -> None:
+    """After a slot only the cells of people who are carried into the next one are kept."""
     carry = Carry(age)
     for slot, cells in enumerate(seen, start=1):
-        registered = np.array(there[slot - 1])
+        registered = np.array(present[slot - 1])
         rows = carry.rows(slot, np.array(cells), registered)
         assert (rows[~registered] == -1).all()
         cell, when = np.split(carry.state(), 2)
         for person in range(PEOPLE):
-            stayed = [k for k in range(slot, 0, -1) if not there[k - 1][person]][:1]
+            stayed = [k for k in range(slot, 0, -1) if not present[k - 1][person]][:1]
             first = max(slot + 2 - age, 1, *(k + 1 for k in stayed))
             lately = [k for k in range(first, slot + 1) if seen[k - 1][person] >= 0]
             expected = (seen[lately[-1] - 1][person], lately[-1]) if lately else (-1, -1)
@@ -58,4 +58,4 @@ def test_refusals() -> None:
     with pytest.raises(InvalidSetting, match="at least 1"):
         Carry(0)
     with pytest.raises(CorruptState):
-        Carry(1).take(np.zeros(3, np.int64))
+        Carry(1).restore(np.zeros(3, np.int64))

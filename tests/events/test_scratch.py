@@ -1,4 +1,4 @@
-"""Events on the disk while they are grouped: gone with their process, however it ends."""
+"""Events on the disk while they are grouped are removed, however their process ends."""
 
 from __future__ import annotations
 

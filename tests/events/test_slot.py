@@ -1,4 +1,4 @@
-"""One slot: what may be put into it, and that it shows nothing but its number."""
+"""What a slot accepts, and that its repr shows nothing but its number."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_counts_or_places_not_both() -> None:
 
 
 def test_the_repr_shows_the_number_alone() -> None:
-    """Who is where is private: no repr shows it."""
+    """The repr shows neither people nor cells nor counts."""
     name, cell = "-".join(["user", "7f3a"]), "-".join(["cell", "91bd"])
     shown = repr(Slot(3, {name: cell}, groups={"group": [12345, 0]}))
     assert shown == "Slot(number=3)"
@@ -42,7 +42,7 @@ def test_the_repr_shows_the_number_alone() -> None:
 
 
 def test_slots_are_frozen() -> None:
-    """Nobody changes a slot after it was checked."""
+    """A slot cannot be changed after it was checked."""
     with pytest.raises(dataclasses.FrozenInstanceError):
         Slot(1).number = 2  # type: ignore[misc]
 

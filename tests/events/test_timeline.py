@@ -1,4 +1,4 @@
-"""Time cut into slots."""
+"""Cutting time into slots."""
 
 from __future__ import annotations
 

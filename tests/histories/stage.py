@@ -6,21 +6,15 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from tests.histories.events import GROUP, Ending, History, Req
 from tests.oracle import FixedReq
 
 from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.histogram import Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed
-from wevent.decisions.change import Trigger, Verdict
-from wevent.decisions.change_detection import WatchTrigger
-from wevent.decisions.selection import Selection
-from wevent.noise import Noise, StudyNoise
-from wevent.recipes import RECIPES
+from wevent.decisions.change import DecisionInput, Trigger, Verdict
+from wevent.mechanisms import publisher_of
+from wevent.noise import StudyNoise
 from wevent.releases.journal import MemoryJournal
 from wevent.releases.publisher import Mechanism, Publisher
 from wevent.releases.release import Release
@@ -81,50 +75,28 @@ class ScriptedNoise(StudyNoise):
         super().rekey()
 
 
-class _Scripted:
+class _Scripted(Trigger):
     """Publishes or skips as the script says, and asks the recipe's own trigger where it leaves the choice."""
 
     def __init__(self, script: Script, own: Trigger) -> None:
         self._script, self._own = script, own
 
-    def decide(
-        self,
-        tally: Tally,
-        offer: Offer,
-        selection: Selection,
-        reference: Counts,
-        sizes: npt.NDArray[np.int64],
-        sensitivity: int,
-        noise: Noise,
-    ) -> Verdict:
-        """The verdict of the script."""
-        if self._script.ending is Ending.NATURAL:
-            return self._own.decide(tally, offer, selection, reference, sizes, sensitivity, noise)
-        return Verdict(self._script.ending is Ending.PUBLISH and selection.threshold > 0)
+    def decide(self, given: DecisionInput) -> Verdict:
+        """The verdict of the script; a trigger that learns does so in every slot."""
+        natural, verdict = self._script.ending is Ending.NATURAL, Verdict(publish=False)
+        if natural or self._own.state():
+            verdict = self._own.decide(given)
+        if natural:
+            return verdict
+        return replace(verdict, publish=self._script.ending is Ending.PUBLISH and given.selection.threshold > 0)
 
+    def state(self) -> dict[str, Any]:
+        """What the recipe's own trigger has learned."""
+        return self._own.state()
 
-class _ScriptedWatch(WatchTrigger):
-    """The same for a trigger that learns, and whose state is kept."""
-
-    def __init__(self, script: Script, own: WatchTrigger) -> None:
-        super().__init__(own.pace)
-        self._script = script
-
-    def decide(
-        self,
-        tally: Tally,
-        offer: Offer,
-        selection: Selection,
-        reference: Counts,
-        sizes: npt.NDArray[np.int64],
-        sensitivity: int,
-        noise: Noise,
-    ) -> Verdict:
-        """Learn as always; then the verdict of the script."""
-        own = super().decide(tally, offer, selection, reference, sizes, sensitivity, noise)
-        if self._script.ending is Ending.NATURAL:
-            return own
-        return replace(own, publish=self._script.ending is Ending.PUBLISH and selection.threshold > 0)
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        self._own.restore(state)
 
 
 def build(history: History, script: Script, mechanism: Mechanism | None = None) -> tuple[Publisher, ScriptedJournal]:
@@ -143,19 +115,17 @@ def build(history: History, script: Script, mechanism: Mechanism | None = None) 
     if mechanism is not None:
         publisher = Publisher(register, CELLS, mechanism, **settings)
     else:
-        settings |= {"estimator": history.estimator} if history.recipe == "auto" else {}
-        publisher = RECIPES[history.recipe](register, CELLS, **settings)
-    own = publisher.mechanism.trigger
-    scripted = _ScriptedWatch(script, own) if isinstance(own, WatchTrigger) else _Scripted(script, own)
-    publisher.mechanism = replace(publisher.mechanism, trigger=scripted)
+        estimator = history.estimator if history.recipe == "auto" else None
+        publisher = publisher_of(history.recipe, register, CELLS, estimator, **settings)
+    publisher.trigger = _Scripted(script, publisher.trigger)
     return publisher, journal
 
 
 def mechanism_of(history: History) -> Mechanism:
     """The mechanism of a history's recipe, as a library's user would hand it to several publishers."""
     register = Register.from_rows({user: package(asked) for user, asked in history.founders})
-    settings = {"estimator": history.estimator} if history.recipe == "auto" else {}
-    return RECIPES[history.recipe](register, CELLS, **settings).mechanism
+    estimator = history.estimator if history.recipe == "auto" else None
+    return publisher_of(history.recipe, register, CELLS, estimator).mechanism
 
 
 @cache

@@ -16,13 +16,13 @@ from wevent.budgets.paced import AdaptivePacing
 from wevent.budgets.schedules import Proposal, Serves
 from wevent.budgets.view import LedgerView
 from wevent.cohorts.requirement import Requirement
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
+from wevent.mechanisms import ESTIMATORS, EstimatorName
 from wevent.noise import SeededNoise
-from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
 from wevent.releases.release import Decision
 from wevent.releases.state import restore, to_bytes
-from wevent.study.watch import MovingWatch
+from wevent.study.window_check import DynamicWindowCheck
 from wevent.units import UNBOUNDED, Units
 
 PEOPLE, CELLS = 400, 5
@@ -36,9 +36,8 @@ class FixedOnly(AdaptivePacing):
     dynamic: ClassVar[Serves] = None
 
     def propose(self, now: LedgerView) -> Proposal:
-        self.due_now = self.due(now)
-        nothing = np.zeros(now.rows, np.int64)
-        return Proposal(nothing, now.fixed_paced(self.interval) if self.due_now else nothing)
+        due, nothing = self.due(now), np.zeros(now.rows, np.int64)
+        return Proposal(nothing, now.fixed_paced(self.interval) if due else nothing, due=due)
 
     def _offer(self, now: LedgerView, interval: int, wait: int) -> Units:
         return np.where(now.fixed_epsilon < UNBOUNDED, now.fixed_paced(interval), 0)
@@ -52,14 +51,13 @@ def places(slots: int, seed: int = 1) -> list[Any]:
 
 
 @every_word
-def test_where_all_are_fixed_nothing_changes(word: str) -> None:
+def test_where_all_are_fixed_nothing_changes(word: EstimatorName) -> None:
     """Through joins, leaves and changes, `auto` releases what it would if it knew fixed requirements only."""
     rng = np.random.default_rng(2)
     people = {f"user-{k}": Fixed(float(rng.choice([0.2, 1, 3])), int(rng.choice([3, 8, 20]))) for k in range(40)}
 
     def old(register: Register, cells: int, **given: Any) -> Publisher:
-        pace = FixedOnly()
-        mechanism = Mechanism("old", pace, WatchTrigger(pace), ESTIMATORS[word](), StateSpace)
+        mechanism = Mechanism("old", FixedOnly, ChangeDetectionTrigger, ESTIMATORS[word], StateSpace)
         return Publisher(register, cells, mechanism, **given)
 
     both = [
@@ -114,7 +112,7 @@ def error(releases: list[Release], data: list[Any]) -> float:
 @fast
 @pytest.mark.slow
 @pytest.mark.parametrize("word", ["pooled", "uncorrected"])
-def test_a_dynamic_stream_is_as_useful_as_a_fixed_one(word: str, fast: bool) -> None:
+def test_a_dynamic_stream_is_as_useful_as_a_fixed_one(word: EstimatorName, fast: bool) -> None:
     """Constant requirements on both sides: the error is at most half as much again as in the fixed run (3 seeds)."""
     epsilon, data = np.random.default_rng(6).choice([0.5, 1, 2], PEOPLE).tolist(), places(120)
     errors = []
@@ -127,22 +125,22 @@ def test_a_dynamic_stream_is_as_useful_as_a_fixed_one(word: str, fast: bool) -> 
 
 @fast
 @every_word
-def test_moving_requirements_keep_every_window(word: str, fast: bool) -> None:
+def test_moving_requirements_keep_every_window(word: EstimatorName, fast: bool) -> None:
     """Everybody may ask for something else before every slot, restarts included: the worst window is at most 1.000."""
     rng = np.random.default_rng(7)
     table = [Dynamic((e, w), b) for e in (0.5, 1, 2) for w in (2, 5, 9) for b in ((1, 3), (2, 7), (100, 1))]
     choice = rng.integers(0, len(table), 60)
     publisher = auto(Register.from_levels(table, choice), CELLS, estimator=word, noise=SeededNoise(8), fast=fast)
-    watch, published = MovingWatch([table[k] for k in choice]), 0
+    watch, published = DynamicWindowCheck([table[k] for k in choice]), 0
     for number in range(1, 121):
         moved = np.where(rng.random(60) < 0.2, rng.integers(0, len(table), 60), -1)
         if number % 10:
             publisher.declare(table, moved)
-            watch.ask([(int(k), table[moved[k]]) for k in np.flatnonzero(moved >= 0)])
+            watch.change([(int(k), table[moved[k]]) for k in np.flatnonzero(moved >= 0)])
         if number % 37 == 0:
             twin = auto(Register.from_levels(table, choice), CELLS, estimator=word, noise=SeededNoise(9), fast=fast)
             restore(twin, to_bytes(publisher))
-            assert twin.mechanism.schedule.state() == publisher.mechanism.schedule.state()
+            assert twin.schedule.state() == publisher.schedule.state()
             twin.journal, publisher = publisher.journal, twin
         release = publisher.step(Slot(number, rng.integers(-1, CELLS, 60)))
         published += release.raw is not None
@@ -176,7 +174,7 @@ def test_the_first_dynamic_person_does_not_silence_auto(fast: bool) -> None:
     """Joining while change is measured ends the measuring, and publications go on."""
     people: dict[Hashable, Requirement] = {k: Fixed(2, 6) for k in range(50)}
     publisher = auto(Register.from_rows(people), CELLS, noise=SeededNoise(3), fast=fast)
-    schedule = publisher.mechanism.schedule
+    schedule = publisher.schedule
     assert isinstance(schedule, AdaptivePacing)
     for number in range(1, 10):
         publisher.step(Slot(number, {k: k % CELLS for k in range(50)}))
@@ -202,7 +200,7 @@ def test_the_pace_is_the_same_with_and_without_numba(window: int) -> None:
             if number == 3:
                 publisher.leave("long")
             publisher.step(Slot(number, cells))
-        states = [publisher.mechanism.schedule.state() for publisher in both]
+        states = [publisher.schedule.state() for publisher in both]
         assert states[0] == states[1]
         paces.append(states[0]["interval"])
     assert paces[-1] == 4

@@ -59,7 +59,7 @@ def test_kept_and_replayed_publishers_agree(data: bytes, name: str, fast: bool) 
             release = first.step(Slot(slot))
             assert first.trace is not None
             second.members.begin_slot()
-            offer = second.ledger.offer(second.mechanism.schedule)
+            offer = second.ledger.offer(second.schedule)
             assert offer.change_budget.tolist() == first.trace.change_budget.tolist()
             assert offer.publish_budget.tolist() == first.trace.offer.tolist()
             replay(second, offer, release)

@@ -11,11 +11,11 @@ import pytest
 from wevent import Mechanism, Publisher, Register, Slot, auto
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.paced import PacedWithChangeDetection
-from wevent.decisions.change_detection import WatchTrigger
+from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.estimators import Unbiased
 from wevent.errors import CorruptState, StoreVersion
+from wevent.mechanisms import ESTIMATORS
 from wevent.noise import SeededNoise
-from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
 from wevent.releases.journal import MemoryJournal
 from wevent.releases.release import Release
@@ -25,10 +25,8 @@ REGISTER = Register.from_arrays(np.repeat([0.5, 1.0, 2.0], 20), np.tile([3, 5, 9
 
 
 def watched(register: Register, cells: int, **settings: Any) -> Publisher:
-    pace = PacedWithChangeDetection()
-    return Publisher(
-        register, cells, Mechanism("watched", pace, WatchTrigger(pace), Unbiased(), StateSpace), **settings
-    )
+    mechanism = Mechanism("watched", PacedWithChangeDetection, ChangeDetectionTrigger, Unbiased, StateSpace)
+    return Publisher(register, cells, mechanism, **settings)
 
 
 BUILDS: dict[str, Any] = {
@@ -79,7 +77,7 @@ def test_nothing_is_learned_from_what_was_not_kept(name: str) -> None:
     with pytest.raises(OSError):
         publisher.step(Slot(25, np.ones(60, np.int64)))
     after = publisher.state()
-    for part in ("view", "trigger"):
+    for part in ("filter", "trigger"):
         assert pack({"is": after[part]}) == pack({"is": before[part]})
 
 
@@ -95,13 +93,13 @@ def test_learned_parts(name: str) -> None:
     assert pack(second.state()) == pack(first.state())
     for damaged, error in ((b"x", CorruptState), (pack({}), StoreVersion)):
         with pytest.raises(error):
-            take_learned(second, {"view": damaged})
+            take_learned(second, {"filter": damaged})
 
 
 def test_another_version() -> None:
     """A whole publisher whose filter learned in another way is refused by name."""
     publisher = auto(REGISTER, 4)
     tree = unpack(to_bytes(publisher))
-    tree["more"]["view"] = {"levels": np.zeros(4)}
+    tree["more"]["filter"] = {"levels": np.zeros(4)}
     with pytest.raises(StoreVersion, match="another version"):
         restore(publisher, pack(tree))

@@ -22,8 +22,8 @@ PEOPLE = {"user-0": Fixed(1, 3), "user-1": Fixed(2, 4)}
 def publisher(
     *, noise: Noise | None = None, journal: MemoryJournal | None = None, publish: object = None, fast: bool = False
 ) -> Publisher:
-    trigger = Forced(range(10_000) if publish is None else publish)  # type: ignore[arg-type]
-    mechanism = Mechanism("forced", Distribution(), trigger)
+    wanted = range(10_000) if publish is None else publish
+    mechanism = Mechanism("forced", Distribution, lambda: Forced(wanted))  # type: ignore[arg-type]
     given = Recorded(1) if noise is None else noise
     return Publisher(Register.from_rows(PEOPLE), 3, mechanism, noise=given, journal=journal, fast=fast)
 
@@ -145,7 +145,7 @@ def test_seeded_noise_and_a_durable_journal_refuse_each_other() -> None:
 
 def test_secure_noise_is_the_default() -> None:
     """Who says nothing about noise gets the one that protects people."""
-    plain = Publisher(Register.from_rows(PEOPLE), 3, Mechanism("plain", Distribution(), Forced({1})), fast=False)
+    plain = Publisher(Register.from_rows(PEOPLE), 3, Mechanism("plain", Distribution, lambda: Forced({1})), fast=False)
     assert isinstance(plain._noise, SecureNoise)
     assert isinstance(plain.journal, MemoryJournal)
     assert plain.step(Slot(1, {"user-0": 2})).decision is Decision.PUBLISHED
@@ -166,7 +166,7 @@ def test_before_the_first_publication() -> None:
 def test_the_register_that_was_given_is_left_alone(fast: bool) -> None:
     """A publisher works on a copy: the same register can open another stream."""
     register = Register.from_rows(PEOPLE)
-    mechanism = Mechanism("forced", DynamicDistribution(), Forced(()))
+    mechanism = Mechanism("forced", DynamicDistribution, lambda: Forced(()))
     one = Publisher(register, 3, mechanism, noise=Recorded(1), fast=fast)
     one.leave("user-0")
     one.join("user-2", Dynamic((1, 2)))
@@ -180,7 +180,7 @@ def test_borders_are_for_dpba_only(fast: bool) -> None:
     one = publisher()
     one.step(Slot(1))
     assert one.trace is not None and one.trace.borders is None
-    mechanism = Mechanism("forced", DynamicAbsorption(), Forced({1}))
+    mechanism = Mechanism("forced", DynamicAbsorption, lambda: Forced({1}))
     people = Register.from_rows({"user-0": Dynamic((1, 2))})
     other = Publisher(people, 3, mechanism, noise=Recorded(1), fast=fast)
     other.step(Slot(1))
@@ -191,7 +191,7 @@ def test_borders_are_for_dpba_only(fast: bool) -> None:
 @fast
 def test_changes_take_effect_in_the_next_slot(fast: bool) -> None:
     """SPEC §2: what is stored between two slots holds from the second one on."""
-    mechanism = Mechanism("forced", DynamicDistribution(), Forced(()))
+    mechanism = Mechanism("forced", DynamicDistribution, lambda: Forced(()))
     one = Publisher(Register.from_rows({"user-0": Fixed(1, 2)}), 3, mechanism, noise=Recorded(1), fast=fast)
     one.step(Slot(1))
     one.change("user-0", Fixed("0.4", 1))
@@ -206,7 +206,7 @@ def test_changes_take_effect_in_the_next_slot(fast: bool) -> None:
 @fast
 def test_declarations_for_everybody(fast: bool) -> None:
     """One call changes what many ask for; -1 leaves a user as they are."""
-    mechanism = Mechanism("forced", DynamicDistribution(), Forced(()))
+    mechanism = Mechanism("forced", DynamicDistribution, lambda: Forced(()))
     people = {f"user-{k}": Dynamic((1, 2)) for k in range(3)}
     one = Publisher(Register.from_rows(people), 3, mechanism, noise=Recorded(1), fast=fast)
     one.step(Slot(1))
@@ -219,7 +219,7 @@ def test_declarations_for_everybody(fast: bool) -> None:
 @fast
 def test_guests_are_forgotten(fast: bool) -> None:
     """A publisher that lives long remembers no more people than its windows need."""
-    mechanism = Mechanism("forced", DynamicDistribution(), Forced(range(0, 1000, 3)))
+    mechanism = Mechanism("forced", DynamicDistribution, lambda: Forced(range(0, 1000, 3)))
     one = Publisher(Register.from_rows(PEOPLE), 3, mechanism, noise=Recorded(1), fast=fast)
     lengths = []
     for slot in range(1, 121):
@@ -244,7 +244,7 @@ def test_sensitivity_reaches_the_noise() -> None:
     budgets = []
     for privacy in (Privacy(), Privacy(neighbours="substitution")):
         noise = Recorded(1)
-        mechanism = Mechanism("forced", Distribution(), Forced({1}))
+        mechanism = Mechanism("forced", Distribution, lambda: Forced({1}))
         people = Register.from_rows({"user-0": Fixed(1, 3)})
         Publisher(people, 3, mechanism, noise=noise, privacy=privacy, fast=False).step(Slot(1))
         budgets.append(noise.asked[0][1])
@@ -260,7 +260,7 @@ def test_a_wrong_schedule_is_cut_to_room() -> None:
             proposal = super().propose(now)
             return type(proposal)(proposal.change_budget + 2**61, proposal.publish_budget + 2**61)
 
-    mechanism = Mechanism("greedy", Greedy(), Forced(range(100)))
+    mechanism = Mechanism("greedy", Greedy, lambda: Forced(range(100)))
     one = Publisher(Register.from_rows(PEOPLE), 3, mechanism, noise=Recorded(1), fast=False)
     for slot in range(1, 10):
         one.step(Slot(slot, {"user-0": 1}))

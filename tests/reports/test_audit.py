@@ -12,15 +12,16 @@ from tests.store.scene import LEVELS, Town, config, random_rows
 from tests.support import quick_and_slow
 
 from wevent import Dynamic, Fixed
+from wevent.mechanisms import EstimatorName
 from wevent.reports.audit import audit
 from wevent.reports.findings import Audit
-from wevent.reports.history import Asked, History, SlotRecord, read_history
+from wevent.reports.history import Asked, SlotRecord, StreamHistory, read_history
 from wevent.reports.neighbours import try_mechanism
 from wevent.reports.officer import Judged, officer_page
 from wevent.settings import Privacy
-from wevent.store.arrays import squeeze, whole
-from wevent.store.rows import update
-from wevent.store.schema import releases, seats, shown, slots, waiting
+from wevent.store.arrays import decode_integers, encode_array
+from wevent.store.checksums import update
+from wevent.store.schema import releases, row_assignments, shown, slots, waiting
 
 ONE = 10**9
 
@@ -34,7 +35,9 @@ def record(slot: int, spent: int, decision: str = "published", **more: Any) -> S
     return SlotRecord(slot, decision=decision, change_budget=change_budget, publish_budget=publish_budget, **facts)
 
 
-def past(spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | None = None, carry: int = 1) -> History:
+def past(
+    spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | None = None, carry: int = 1
+) -> StreamHistory:
     """A history of one person in row 0."""
     records = [
         record(slot, spent, "published" if spent else "skipped", source=0) for slot, spent in enumerate(spends, 1)
@@ -44,11 +47,11 @@ def past(spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | No
     for one in records:
         shown = one.slot if one.decision == "published" else shown
         fitting.append(record(one.slot, spends[one.slot - 1], one.decision or "", source=shown))
-    return History("town", {"people.carry": carry}, fitting, {0: asked}, {0: seat or [(1, 0)]})
+    return StreamHistory("town", {"people.carry": carry}, fitting, {0: asked}, {0: seat or [(1, 0)]})
 
 
-def fixed(since: int, epsilon: int, window: int) -> Asked:
-    return Asked(since, "fixed", epsilon, window, 0, 0)
+def fixed(from_slot: int, epsilon: int, window: int) -> Asked:
+    return Asked(from_slot, "fixed", epsilon, window, 0, 0)
 
 
 def test_windows_just_full() -> None:
@@ -162,7 +165,7 @@ def test_a_filtered_store(tmp_path: Path, estimator: str) -> None:
     with town.database.write() as connection:
         connection.execute(shown.delete().where(shown.c.slot == 6))
         kept = connection.execute(sa.select(slots.c.change_budget).where(slots.c.slot == 2)).scalar_one()
-        larger = squeeze(whole(kept) + 100 * ONE)
+        larger = encode_array(decode_integers(kept) + 100 * ONE)
         update(connection, slots, slots.c.slot == 2, change_budget=larger)
     broken = {(violation.slot, violation.people > 0) for violation in look(town).violations}
     assert {(6, False), (2, True)} <= broken
@@ -173,9 +176,9 @@ def test_a_forged_charge(town: Town, part: str) -> None:
     """One charge that is larger than it was is found, in its slot, with the class of people."""
     with town.database.write() as connection:
         kept = connection.execute(sa.select(slots).where(slots.c.slot == 4)).one()
-        larger = whole(getattr(kept, part)).copy()
+        larger = decode_integers(getattr(kept, part)).copy()
         larger[0] += 100 * ONE
-        update(connection, slots, slots.c.slot == 4, **{part: squeeze(larger)})
+        update(connection, slots, slots.c.slot == 4, **{part: encode_array(larger)})
         update(connection, releases, releases.c.slot == 4, decision="lost", counts=None, source=0)
     found = look(town)
     assert not found.kept
@@ -189,7 +192,7 @@ def test_forged_history(town: Town) -> None:
         return any(words in violation.what for violation in look(town).violations)
 
     for change, words in (
-        (seats.delete().where(seats.c.person == 2), "not charged"),
+        (row_assignments.delete().where(row_assignments.c.person == 2), "not charged"),
         (waiting.insert().values(stream=1, slot=3, batch=1, number=0, events=b""), "events wait"),
     ):
         with town.database.write() as connection:
@@ -208,13 +211,13 @@ def test_forged_history(town: Town) -> None:
 
 
 @pytest.mark.parametrize(
-    "way", quick_and_slow([("uniform", {})], [("pbd", {}), ("auto", {}), ("auto", {"estimator": "pooled"})])
+    "way", quick_and_slow([("uniform", None)], [("pbd", None), ("auto", None), ("auto", "pooled")])
 )
-def test_neighbouring_streams(way: tuple[str, dict[str, str]]) -> None:
+def test_neighbouring_streams(way: tuple[str, EstimatorName | None]) -> None:
     """It does not refute its promise, and does refute one that it never made (wrong in one of 1,000 runs each)."""
-    mechanism, told = way
-    trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150, **told)
+    mechanism, estimator = way
+    trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150, estimator)
     assert not trial.refuted
     assert trial.window == 2
-    broken = try_mechanism(mechanism, Privacy(), 50 * ONE, 1, 150, **told)
+    broken = try_mechanism(mechanism, Privacy(), 50 * ONE, 1, 150, estimator)
     assert broken.loss.refutes(1.0)

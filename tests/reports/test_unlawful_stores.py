@@ -15,10 +15,10 @@ from tests.store.scene import START, WIDTH, config
 from wevent.reports.audit import audit
 from wevent.reports.findings import Audit
 from wevent.reports.history import read_history
-from wevent.store.arrays import squeeze, squeeze_counts
-from wevent.store.checking import check_store
+from wevent.store.arrays import encode_array, encode_counts
+from wevent.store.damage import check_store
 from wevent.store.database import open_database
-from wevent.store.schema import people, releases, requirements, seats, slots, streams
+from wevent.store.schema import people, releases, requirement_changes, row_assignments, slots, streams
 from wevent.store.streams import find_stream
 
 ONE = 10**9
@@ -30,7 +30,7 @@ class Change:
     """A requirement change; `stored` in slots since the first began, such as 2.5 for the middle of slot 3."""
 
     person: int
-    since: int
+    from_slot: int
     terms: tuple[Any, ...]  # kind, epsilon, window, backward epsilon, backward window
     stored: float = -1.0
     charged_slot: int = 0
@@ -44,7 +44,7 @@ class Store:
 
     changes: Sequence[Change]
     spends: Sequence[Sequence[float] | None]
-    seats: Sequence[tuple[int, int, int]]  # person, since, row
+    row_assignments: Sequence[tuple[int, int, int]]  # person, from_slot, row
     hold: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -66,14 +66,21 @@ class Store:
             for number, change in enumerate(self.changes, start=1):
                 kind, *terms = (*change.terms, None, None, None, None)[:5]
                 names = ("epsilon", "window", "backward_epsilon", "backward_window")
-                facts = {"person": change.person, "since": change.since, "refused": change.refused, "kind": kind}
+                facts = {
+                    "person": change.person,
+                    "from_slot": change.from_slot,
+                    "refused": change.refused,
+                    "kind": kind,
+                }
                 facts |= {"charged_slot": change.charged_slot, "begun_slot": change.begun_slot, "source": "set"}
                 facts |= {"stored": START + int(change.stored * WIDTH), **dict(zip(names, terms, strict=True))}
-                connection.execute(requirements.insert().values(stream=1, number=number, **facts))
+                connection.execute(requirement_changes.insert().values(stream=1, number=number, **facts))
             for slot, spent in enumerate(self.spends, start=1):
                 self._write_slot(connection, slot, spent)
-            for person, since, row in self.seats:
-                connection.execute(seats.insert().values(stream=1, person=person, since=since, row=row))
+            for person, from_slot, row in self.row_assignments:
+                connection.execute(
+                    row_assignments.insert().values(stream=1, person=person, from_slot=from_slot, row=row)
+                )
         check_store(database)
         assert find_stream(database, "town")
         found = audit(read_history(database))
@@ -83,8 +90,8 @@ class Store:
     def _write_slot(self, connection: Any, slot: int, spent: Sequence[float] | None) -> None:
         charge = np.array([] if spent is None else [round(part * ONE) for part in spent], np.int64)
         charges = {
-            "change_budget": squeeze(np.zeros_like(charge)),
-            "publish_budget": squeeze(charge),
+            "change_budget": encode_array(np.zeros_like(charge)),
+            "publish_budget": encode_array(charge),
             "nullified": False,
         }
         hold = self.hold if spent is None else 0
@@ -93,7 +100,7 @@ class Store:
         published = bool(charge.any())
         source = slot if published else self._published_before(slot)
         decision = "lost" if spent is None else "published" if published else "skipped"
-        counts = {"counts": squeeze_counts(np.zeros(3, np.int64)), "standard_error": squeeze(np.ones(3))}
+        counts = {"counts": encode_counts(np.zeros(3, np.int64)), "standard_error": encode_array(np.ones(3))}
         more = counts if published else {}
         values = {"released": 1, "decision": decision, "source": source, "threshold": 1.0 if published else None}
         connection.execute(releases.insert().values(stream=1, slot=slot, **values, **more))
@@ -220,7 +227,7 @@ UNLAWFUL = {
         ),
         "without a requirement in force",
     ),
-    "group that is not charged": (replace(LISTED, seats=[(0, 4, 1)]), "was not charged"),
+    "group that is not charged": (replace(LISTED, row_assignments=[(0, 4, 1)]), "was not charged"),
     "group above its own promise": (
         replace(LISTED, spends=[(1,), (1,), (0,), (0, 0), (0, 0)]),
         "slots 1 to 2 hold epsilon=2 where 1 was promised",
@@ -248,7 +255,7 @@ LAWFUL = {
     "merged, and the new window counts what was spent": replace(MERGED, spends=[*MERGED.spends[:6], (0, 0), (0, 0)]),
     "listed after the group, windows full": replace(LISTED, spends=[(1,), (0,), (0,), (0, 0), (0, 1)]),
     "listed, and what the group spends later is not theirs": replace(
-        LISTED, spends=[(1,), (0,), (0,), (1, 0), (0, 1)], seats=LISTED.seats
+        LISTED, spends=[(1,), (0,), (0,), (1, 0), (0, 1)], row_assignments=LISTED.row_assignments
     ),
     "change after the slot that had begun": replace(
         BEGUN,

@@ -122,7 +122,7 @@ def run_at_once(scene: Scene, stream: int, runs: int, noise: Noise) -> Transcrip
             scene.before(slot + 1, publisher)
             tally = publisher._read(Slot(slot + 1, np.array(places)))
             assert isinstance(tally, PersonTally)
-            offer = publisher.ledger.offer(publisher.mechanism.schedule)
+            offer = publisher.ledger.offer(publisher.schedule)
             publish = _decide(publisher, tally, offer, last[who], noise)
             if publish.any():
                 last[who[publish]] = _publish(publisher, tally, offer, int(publish.sum()), noise)
@@ -142,7 +142,7 @@ def run_at_once(scene: Scene, stream: int, runs: int, noise: Noise) -> Transcrip
 
 def _decide(publisher: Publisher, tally: PersonTally, offer: Offer, last: Ints, noise: Noise) -> Bools:
     """SPEC §4 and §5 for many runs: which of them publish (axes: run)."""
-    sizes, s, trigger = publisher.ledger.all_sizes, publisher.privacy.sensitivity, publisher.mechanism.trigger
+    sizes, s, trigger = publisher.ledger.all_sizes, publisher.privacy.sensitivity, publisher.trigger
     fresh = choose_threshold(offer.publish_budget, sizes, s)
     if offer.nullified or fresh.threshold == 0:
         return np.zeros(len(last), bool)
@@ -154,7 +154,7 @@ def _decide(publisher: Publisher, tally: PersonTally, offer: Offer, last: Ints, 
     kept = keep_people(_repeat(tally, len(last)), change, sizes, noise).reshape(last.shape)
     distance = np.abs(kept - last).sum(axis=1)
     noisy = noise.laplace(distance, sensitivity=s, epsilon=as_fraction(change.threshold))
-    return np.asarray(noisy / last.shape[1] > trigger.bar(fresh, s))
+    return np.asarray(noisy / last.shape[1] > trigger.publish_threshold(fresh, s))
 
 
 def _publish(publisher: Publisher, tally: PersonTally, offer: Offer, runs: int, noise: Noise) -> Ints:

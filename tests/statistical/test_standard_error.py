@@ -46,7 +46,7 @@ def measure(strict: list[int], lenient: list[int], away: tuple[int, int] = (0, 0
     publisher = Publisher(
         Register.from_levels([STRICT, LENIENT], choice),
         len(strict),
-        Mechanism("every slot", Uniform(), ClockTrigger()),
+        Mechanism("every slot", Uniform, ClockTrigger),
         noise=SeededNoise(seed),
         fast=False,
     )
@@ -82,7 +82,7 @@ def test_without_sampling_it_is_exact(epsilon: str, privacy: Privacy) -> None:
     """If everybody asks for the same, the standard error is that of discrete Laplace noise."""
     slots, cells = 1_500, 20
     register = Register.from_levels([Fixed(epsilon, 1)], np.zeros(40, np.int64))
-    mechanism = Mechanism("every slot", Uniform(), ClockTrigger())
+    mechanism = Mechanism("every slot", Uniform, ClockTrigger)
     publisher = Publisher(register, cells, mechanism, privacy=privacy, noise=SeededNoise(2), fast=False)
     places = np.arange(40) % 7
     truth = np.bincount(places, minlength=cells)

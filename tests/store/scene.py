@@ -10,16 +10,16 @@ import numpy as np
 import sqlalchemy as sa
 
 from wevent.cohorts.requirement import Fixed, Requirement
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.config.read import to_config
-from wevent.events.formats import Raw
+from wevent.events.formats import RawEvent
 from wevent.events.gathering import SlotRows, gather
 from wevent.events.timeline import show_instant
 from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 from wevent.releases.release import Release
 from wevent.store.changes import store_changes
 from wevent.store.database import Database, open_database
-from wevent.store.planning import RequirementChange
 from wevent.store.requirements import last_charged
 from wevent.store.session import Session
 from wevent.store.streams import open_stream
@@ -112,8 +112,8 @@ def sorted_events(session: Session, told: Iterable[tuple[str, int, str]]) -> Acc
     """Events given as user, microseconds since the first slot began, and place, sorted for a session."""
     chosen = session.config
     validator = EventValidator(session.timeline, session.cells, session.people, chosen.people.group is not None)
-    return validator.sort_raw(
-        (Raw(user, START + since, (place,)) for user, since, place in told),
+    return validator.validate(
+        (RawEvent(user, START + since, (place,)) for user, since, place in told),
         AcceptanceWindow(session.next_slot, clock()),
     )
 
@@ -121,8 +121,8 @@ def sorted_events(session: Session, told: Iterable[tuple[str, int, str]]) -> Acc
 def waiting_rows(session: Session, slot: int) -> SlotRows:
     """The rows of a slot from the events that wait in the store."""
     policy = session.config.people.one_cell
-    portions = session.intake.portions(slot)
-    return gather(slot, portions, policy, session.begin(slot), len(session.cells.names))
+    batches = session.intake.batches(slot)
+    return gather(slot, batches, policy, session.begin(slot), len(session.cells.names))
 
 
 def random_rows(session: Session, slot: int, seed: int = 0) -> SlotRows:

@@ -11,9 +11,8 @@ from tests.store.test_feeding import iso
 
 from wevent import Fixed
 from wevent.errors import StoreUnavailable
-from wevent.store.accounting import EventAccount, read_account
+from wevent.store.accounting import EventAccount, read_account, read_tallies
 from wevent.store.feeding import publish_files
-from wevent.store.intake import read_tallies
 from wevent.store.session import Session
 
 

@@ -13,17 +13,18 @@ from tests.store.scene import LEVELS, START, WIDTH, Town, config, random_rows, s
 
 from wevent import Dynamic, Fixed
 from wevent.cohorts.requirement import Requirement
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.errors import InvalidInput, InvalidRequirement, InvalidSetting, SharedPeople, StoreFull
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import changes as changing
 from wevent.store import session as sessions
-from wevent.store.begun import handing_over
 from wevent.store.changes import store_changes
 from wevent.store.database import Database
 from wevent.store.demand import read_demand
-from wevent.store.planning import HowStored, RequirementChange
-from wevent.store.requirements import IMPORT, Kept, read_changes, read_pasts, standing
+from wevent.store.effect import slots_begun_by_files
+from wevent.store.planning import ChangePolicy
+from wevent.store.requirements import IMPORT, StoredChange, change_statuses, read_changes, read_latest_changes
 from wevent.store.session import Session
 from wevent.store.streams import open_stream
 
@@ -35,7 +36,7 @@ def make(folder: Path, name: str = "town", **parts: Any) -> Town:
     return Town(folder / f"{name}.db", folder / f"{name}-{chosen.stream.name}.json", chosen)
 
 
-def kept(town: Town, stream: int = 1) -> list[Kept]:
+def kept(town: Town, stream: int = 1) -> list[StoredChange]:
     with town.database.read() as connection:
         return list(read_changes(connection, stream))
 
@@ -54,7 +55,7 @@ def test_a_slot_that_has_begun_keeps_its_requirements(tmp_path: Path, closing: s
     town = make(tmp_path, slots={"closing": closing})
     town.ask({"ann": STRICT}, now=START - 1)
     town.ask({"ann": LENIENT}, now=START + 10_000_000)
-    assert [change.since for change in kept(town)] == [1, 2]
+    assert [change.from_slot for change in kept(town)] == [1, 2]
     with town.session() as session:
         session.release(random_rows(session, 1))
         assert in_force(session, "ann") == (STRICT.units, 4)
@@ -106,13 +107,13 @@ def test_files_are_released_under_what_was_in_force_when_they_came(tmp_path: Pat
     much_later = START + 10**6 * WIDTH
     town.ask({"ann": STRICT}, now=much_later)
     with town.session() as session:
-        with handing_over(session.writer, 5):
+        with slots_begun_by_files(session.writer, 5):
             session.release(random_rows(session, 1))
             town.ask({"ann": LENIENT}, now=much_later)
             session.release(random_rows(session, 2))
-        assert [change.since for change in kept(town)] == [1, 6]
+        assert [change.from_slot for change in kept(town)] == [1, 6]
         town.ask({"bob": STRICT}, now=much_later)
-        assert kept(town)[-1].since == 3
+        assert kept(town)[-1].from_slot == 3
         for slot in range(3, 6):
             session.refresh_people()
             session.release(random_rows(session, slot))
@@ -128,12 +129,12 @@ def test_an_older_change_never_overtakes_a_newer_one(tmp_path: Path) -> None:
     town.ask({"ann": LENIENT}, now=START + 9 * WIDTH)
     stream = open_stream(town.database, "town", town.config.fixed(), lambda: START, town.witness)
     change = [RequirementChange("ann", STRICT)]
-    assert store_changes(town.database, town.config, stream, change, lambda: START + 2 * WIDTH).since == 11
+    assert store_changes(town.database, town.config, stream, change, lambda: START + 2 * WIDTH).from_slot == 11
     changes = kept(town)
-    assert [change.since for change in changes] == [1, 11, 11]
+    assert [change.from_slot for change in changes] == [1, 11, 11]
     assert [change.stored for change in changes] == sorted(change.stored for change in changes)
-    assert standing(changes, 3) == ["in force", "superseded", "pending"]
-    assert standing(changes, 11) == ["over", "superseded", "in force"]
+    assert change_statuses(changes, 3) == ["in force", "superseded", "pending"]
+    assert change_statuses(changes, 11) == ["over", "superseded", "in force"]
     with town.session() as session:
         for slot in range(1, 16):
             session.release(random_rows(session, slot))
@@ -190,7 +191,7 @@ def test_shares_are_refused_when_stored(tmp_path: Path) -> None:
     """`share_ratio` refuses with the line of the file, nothing is stored, and the stream can be opened."""
     town = make(tmp_path, privacy={"limits": {"share_ratio": 10}})
     stream = open_stream(town.database, "town", town.config.fixed(), lambda: START, town.witness)
-    changes = [RequirementChange("ann", Fixed(1, 4), 2), RequirementChange("bob", Fixed(20, 4), 3)]
+    changes = [RequirementChange("ann", Fixed(1, 4), line=2), RequirementChange("bob", Fixed(20, 4), line=3)]
     with pytest.raises(InvalidRequirement, match=r"line 3: .*at most 10.*share_ratio; require less"):
         store_changes(town.database, town.config, stream, changes, lambda: START - 1)
     assert kept(town) == []
@@ -212,7 +213,7 @@ def test_slot_1_refuses_one_person_instead_of_everybody(tmp_path: Path) -> None:
         connection.exec_driver_sql("DELETE FROM demand")
         import json
 
-        from wevent.store.rows import update
+        from wevent.store.checksums import update
         from wevent.store.schema import streams
 
         update(connection, streams, streams.c.id == 1, settings=json.dumps(town.config.fixed()))
@@ -220,7 +221,7 @@ def test_slot_1_refuses_one_person_instead_of_everybody(tmp_path: Path) -> None:
         session.release(random_rows(session, 1))
         assert session._publisher.members.register.users == [0, 1, 2]
     assert [change.number for change in kept(town) if change.refused] == [number]
-    assert standing([change for change in kept(town) if change.number == number], 1) == ["refused"]
+    assert change_statuses([change for change in kept(town) if change.number == number], 1) == ["refused"]
     with town.session() as session:
         session.release(random_rows(session, 2))
 
@@ -307,7 +308,7 @@ def test_what_is_refused_in_its_slot_is_seen_and_the_one_before_counts(tmp_path:
     with town.session() as session:
         session.release(random_rows(session, 3))
     changes = [change for change in kept(town) if change.person == 0]
-    assert standing(changes, 3) == ["in force", "refused"]
+    assert change_statuses(changes, 3) == ["in force", "refused"]
     with town.database.read() as connection:
         assert read_demand(connection, 1) == before
     with town.session() as session:
@@ -330,7 +331,7 @@ def test_the_demand_is_what_people_require(tmp_path: Path, monkeypatch: pytest.M
             with town.session() as session:
                 session.release(random_rows(session, slot))
             with town.database.read() as connection:
-                pasts = read_pasts(connection, 1)
+                pasts = read_latest_changes(connection, 1)
                 counted = {key: number for key, number in read_demand(connection, 1).items() if number}
             wanted: dict[Any, int] = {}
             for past in pasts.values():
@@ -356,7 +357,7 @@ def test_a_second_stream_over_the_same_people(tmp_path: Path) -> None:
         two.ask({"ann": Fixed(1, 4)})
     stream = open_stream(two.database, "two", two.config.fixed(), lambda: START, two.witness)
     with pytest.raises(SharedPeople, match="line 7: somebody"):
-        changes = [RequirementChange("eve", Fixed(1, 4), 6), RequirementChange("ann", Fixed(1, 4), 7)]
+        changes = [RequirementChange("eve", Fixed(1, 4), line=6), RequirementChange("ann", Fixed(1, 4), line=7)]
         store_changes(two.database, two.config, stream, changes, lambda: START - 1)
     assert [change.person for change in kept(two, stream.id)] == [0]
     group = {"group": {"size": 5, "epsilon": 1, "window": 4}}
@@ -413,11 +414,11 @@ def test_many_changes_see_what_was_stored_meanwhile(tmp_path: Path, monkeypatch:
     stream = open_stream(town.database, "town", town.config.fixed(), lambda: START, town.witness)
     sync = True
     changes = [RequirementChange("ann", Fixed(1, 4)), RequirementChange("bob", Fixed(1, 4))]
-    how = HowStored(returning=False)
+    how = ChangePolicy(returning=False)
     stored = store_changes(town.database, town.config, stream, changes, lambda: START - 1, how, sync=True)
     assert (stored.unchanged, stored.away, stored.left, stored.joined) == (2, 0, 1, 0)
     with town.database.read() as connection:
-        assert [past.requirement for _, past in sorted(read_pasts(connection, 1).items())] == [
+        assert [past.requirement for _, past in sorted(read_latest_changes(connection, 1).items())] == [
             Fixed(1, 4), None, None, Fixed(1, 4),
         ]  # fmt: skip
 
@@ -429,12 +430,12 @@ def test_files_leave_what_people_set_themselves(tmp_path: Path, monkeypatch: pyt
     """
     town = make(tmp_path)
     everybody = ("ann", "bob", "dan", "eve")
-    file = HowStored(IMPORT, returning=False)
+    file = ChangePolicy(IMPORT, returning=False)
     assert town.ask(dict.fromkeys(everybody, Fixed(2, 4)), how=file) == 4
     assert town.ask({"ann": Fixed(1, 4), "bob": None, "dan": Fixed(2, 4)}) == 2  # dan says the same as the file
     stream = open_stream(town.database, "town", town.config.fixed(), lambda: START, town.witness)
 
-    def store(how: HowStored, *users: str, **more: bool) -> tuple[int, ...]:
+    def store(how: ChangePolicy, *users: str, **more: bool) -> tuple[int, ...]:
         changes = [RequirementChange(user, Fixed(3, 4)) for user in users]
         stored = store_changes(town.database, town.config, stream, changes, lambda: START - 1, how, **more)
         return stored.own, stored.away, stored.changed, stored.left, stored.returned
@@ -450,8 +451,8 @@ def test_files_leave_what_people_set_themselves(tmp_path: Path, monkeypatch: pyt
         0,
         1,
     )  # bob comes back
-    assert store(HowStored(), "dan") == (0, 0, 1, 0, 0)
+    assert store(ChangePolicy(), "dan") == (0, 0, 1, 0, 0)
     assert town.ask({"dan": None}, how=file) == 1  # a file may always let somebody leave
-    assert store(HowStored(), "dan") == (0, 0, 0, 0, 1)
+    assert store(ChangePolicy(), "dan") == (0, 0, 0, 0, 1)
     assert store(replace(file, overwrite=True), *everybody) == (0, 0, 1, 0, 0)
     assert store(file, *everybody) == (0, 0, 0, 0, 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.store.scene import START
 from tests.store.test_feeding import Hand, live
 
-from wevent.events.formats import Raw
+from wevent.events.formats import RawEvent
 from wevent.store.clock import GuardedClock, running_time
 from wevent.store.feeding import Feed
 
@@ -40,7 +40,7 @@ def test_a_jump_closes_nothing(tmp_path: Path) -> None:
                 steady.seconds += 1
                 wall.seconds = steady.seconds + off
                 look = feed.look()
-                event = Raw("person-0", START + int((steady.seconds - 0.5) * SECOND), ("north",))
+                event = RawEvent("person-0", START + int((steady.seconds - 0.5) * SECOND), ("north",))
                 feed.take([b"x"], lambda _, event=event: event, None, feed.acceptance_window(look))  # type: ignore[misc]
                 feed.close_by(look)
 

@@ -127,7 +127,7 @@ def test_a_real_full_disk(tmp_path: Path) -> None:
     town.database.close()
     again = Town(tmp_path / "town.db", tmp_path / "witness.json")
     with again.session() as session:
-        assert not list(session.intake.portions(1))
+        assert not list(session.intake.batches(1))
         session.intake.accept(sorted_events(session, [("person-1", 5, "south")]))
         session.release(waiting_rows(session, 1))
 

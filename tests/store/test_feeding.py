@@ -15,12 +15,12 @@ from tests.store.scene import CELLS, START, WIDTH, Town, config, spy
 
 from wevent import Fixed
 from wevent.errors import InvalidSetting
-from wevent.events.formats import Raw
+from wevent.events.formats import RawEvent
 from wevent.events.gathering import Listing, SlotRows, gather
 from wevent.events.timeline import show_instant
 from wevent.releases.release import Release
+from wevent.store.accounting import read_tallies
 from wevent.store.feeding import Feed, last_slot, publish_files
-from wevent.store.intake import read_tallies
 from wevent.store.sources import accept_files, follow
 
 Line = tuple[str, int, int, str]
@@ -63,7 +63,8 @@ def run(town: Town, lines: Sequence[Line]) -> tuple[list[tuple[int, int]], list[
             clock.seconds = second
             feed.close_due()
             for line in [line for line in waiting if second <= line[1] < second + 10]:
-                events = feed.take([b"x"], lambda _, line=line: Raw(line[0], START + line[2] * 1_000_000, (line[3],)))  # type: ignore[misc]
+                event = RawEvent(line[0], START + line[2] * 1_000_000, (line[3],))
+                events = feed.take([b"x"], lambda _, event=event: event)  # type: ignore[misc]
                 fates.append((line, bool(events.slot.size)))
     return closed, rows, fates
 
@@ -129,7 +130,7 @@ def test_an_operator_closes(tmp_path: Path) -> None:
         assert last_slot(session, None) == 0
         feed.close(last_slot(session, START + 2 * WIDTH + 5))
         assert seen == [1, 2]
-        rows = gather(4, session.intake.portions(4), "first", Listing.of_all(session.people), 3)
+        rows = gather(4, session.intake.batches(4), "first", Listing.of_all(session.people), 3)
         assert rows.cells.tolist() == [-1, 1, -1, -1]
         accept_files(feed, [events])  # read to its end before: nothing more
     with town.database.read() as connection:

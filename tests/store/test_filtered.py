@@ -19,13 +19,13 @@ from wevent.cohorts.requirement import Requirement
 from wevent.config.read import to_config
 from wevent.errors import CorruptState, SettingsChanged, StoreUnavailable, StoreVersion
 from wevent.events.gathering import SlotRows
-from wevent.recipes import ESTIMATORS
+from wevent.mechanisms import ESTIMATORS
 from wevent.releases.release import Decision
 from wevent.releases.state import to_bytes
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import session as sessions
-from wevent.store.rows import update
+from wevent.store.checksums import update
 from wevent.store.schema import learned, releases, shown, slots, states
 from wevent.store.session import Session
 
@@ -148,7 +148,7 @@ def test_what_a_lost_slot_shows(tmp_path: Path) -> None:
     assert after.raw is None
     with town.database.read() as connection:
         assert connection.execute(sa.select(sa.func.count()).select_from(shown)).scalar() == 3
-        assert connection.execute(sa.select(learned.c.slot).where(learned.c.part == "view")).scalar() == 1
+        assert connection.execute(sa.select(learned.c.slot).where(learned.c.part == "filter")).scalar() == 1
 
 
 def test_an_error_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +257,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     town.people(4)
     with town.session() as session:
         session.release(random_rows(session, 1))
-    view = learned.c.part == "view"
+    view = learned.c.part == "filter"
     with town.database.read() as connection:
         whole = connection.execute(sa.select(learned.c.state).where(view)).scalar_one()
         pace = connection.execute(sa.select(learned.c.state).where(learned.c.part == "schedule")).scalar_one()

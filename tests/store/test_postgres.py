@@ -37,7 +37,7 @@ from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import session as sessions
 from wevent.store import sharing
-from wevent.store.checking import check_store
+from wevent.store.damage import check_store
 from wevent.store.database import open_database
 from wevent.store.schema import metadata, slots
 from wevent.store.streams import open_stream
@@ -86,7 +86,7 @@ def test_a_stream(town: Town) -> None:
             assert kept is not None
             assert same(kept, released)
     with town.session() as session:
-        session.journal.charge(session._publisher.ledger.offer(session._publisher.mechanism.schedule))
+        session.journal.charge(session._publisher.ledger.offer(session._publisher.schedule))
     with town.session() as session:
         lost = session.journal.find(8)
         assert lost is not None

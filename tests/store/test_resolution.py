@@ -14,13 +14,13 @@ from tests.support import quick_and_slow
 
 from wevent import Dynamic, Fixed
 from wevent.cohorts.requirement import Requirement
-from wevent.events.formats import Raw
+from wevent.events.formats import RawEvent
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
-from wevent.store.arrays import whole
+from wevent.store.arrays import decode_integers
 from wevent.store.feeding import Feed, publish_files
 from wevent.store.requirements import read_changes
-from wevent.store.schema import carried, releases, seats, slots
+from wevent.store.schema import carried, releases, row_assignments, slots
 from wevent.store.session import Session
 from wevent.store.sources import accept_files
 
@@ -43,12 +43,12 @@ def put(session: Session) -> list[list[int]]:
     return placed
 
 
-def event(user: str, seconds: float, place: str = "north") -> Raw:
+def event(user: str, seconds: float, place: str = "north") -> RawEvent:
     """An event of a user, so many seconds after the first slot began."""
-    return Raw(user, START + int(seconds * 1_000_000), (place,))
+    return RawEvent(user, START + int(seconds * 1_000_000), (place,))
 
 
-def take(feed: Feed, *events: Raw) -> int:
+def take(feed: Feed, *events: RawEvent) -> int:
     """Let a feed accept events; how many it took."""
     left = iter(events)
     return int(feed.take([b"x"] * len(events), lambda _: next(left)).slot.size)
@@ -225,7 +225,7 @@ def test_what_is_carried_is_wiped(tmp_path: Path) -> None:
                 town.ask({"bob": None})
             feed.close(slot)
             with town.database.read() as connection:
-                kept.append(whole(connection.execute(sa.select(carried.c.last)).scalar_one()).tolist())
+                kept.append(decode_integers(connection.execute(sa.select(carried.c.last)).scalar_one()).tolist())
     assert [cells[0] for cells in placed] == [2, 2, 2, -1]
     assert kept == [[2, -1, 1, -1], [2, 1, 1, 2], [-1, -1, -1, -1], [-1, -1, -1, -1]]
 
@@ -271,10 +271,14 @@ def spends_by_person(town: Town) -> dict[int, dict[int, int]]:
                 releases, (releases.c.stream == slots.c.stream) & (releases.c.slot == slots.c.slot)
             )
         ).all()
-        moves = connection.execute(sa.select(seats.c.since, seats.c.person, seats.c.row)).all()
+        moves = connection.execute(
+            sa.select(row_assignments.c.from_slot, row_assignments.c.person, row_assignments.c.row)
+        ).all()
     found: dict[int, dict[int, int]] = {}
     for slot, change_budget, publish_budget, decision in charges:
-        seat = {person: row for since, person, row in sorted(tuple(move) for move in moves) if since <= slot}
-        paid = whole(change_budget) + (whole(publish_budget) if decision in ("published", "lost") else 0)
+        seat = {person: row for from_slot, person, row in sorted(tuple(move) for move in moves) if from_slot <= slot}
+        paid = decode_integers(change_budget) + (
+            decode_integers(publish_budget) if decision in ("published", "lost") else 0
+        )
         found[slot] = {person: int(paid[row]) for person, row in seat.items() if row >= 0}
     return found

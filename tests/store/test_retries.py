@@ -21,7 +21,7 @@ from wevent.releases.state import to_bytes
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store.assignment import CurrentAssignment, assignment_of
-from wevent.store.schema import seats, slots
+from wevent.store.schema import row_assignments, slots
 from wevent.store.session import Session
 
 
@@ -148,7 +148,7 @@ def test_rows_are_compared_in_every_slot(tmp_path: Path) -> None:
         for slot in range(1, 6):
             session.release(random_rows(session, slot))
     with town.database.write() as connection:
-        for since, row in ((2, 1), (4, 0)):
-            connection.execute(seats.insert().values(stream=1, person=0, since=since, row=row))
+        for from_slot, row in ((2, 1), (4, 0)):
+            connection.execute(row_assignments.insert().values(stream=1, person=0, from_slot=from_slot, row=row))
     with pytest.raises(CorruptState, match="slot 2 people do not sit"):
         town.session()

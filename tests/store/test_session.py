@@ -70,7 +70,7 @@ def test_a_charged_slot_is_lost(town: Town) -> None:
     """After an interruption between charge and release the slot is lost: its charge stays, its counts repeat."""
     with town.session() as session:
         first = session.release(random_rows(session, 1))
-        offer = session._publisher.ledger.offer(session._publisher.mechanism.schedule)
+        offer = session._publisher.ledger.offer(session._publisher.schedule)
         session.journal.charge(offer)
     with town.session() as session:
         lost = session.journal.find(2)

@@ -23,12 +23,12 @@ from wevent.errors import (
 from wevent.releases.release import Decision
 from wevent.store import reconciling
 from wevent.store.database import to_url
-from wevent.store.reconciling import Stored, Terms, reconcile
+from wevent.store.reconciling import OpeningTerms, StreamInStore, reconcile
 from wevent.store.requirements import read_changes
 from wevent.store.witness import Witness, WitnessRecord, place_of, witness_name
 
 RECORD = WitnessRecord("store", "town", slot=20, epoch=3, changes=5, longest_window=7)
-QUIET = Terms(shown=None, begun_slot=10**6, promised=1, allowed=50)
+QUIET = OpeningTerms(shown=None, begun_slot=10**6, promised=1, allowed=50)
 
 
 @pytest.fixture
@@ -179,33 +179,33 @@ def test_publisher_and_requirements_write_at_once(tmp_path: Path) -> None:
 def test_what_is_believed(ours: WitnessRecord, known: WitnessRecord | None, kind: type[WeventError] | None) -> None:
     """A witness that the store has overtaken, or that is another's, is refused until the operator speaks."""
     if kind is None:
-        opening = reconcile(Stored(ours), known, QUIET)
+        opening = reconcile(StreamInStore(ours), known, QUIET)
         assert (opening.given_up, opening.missing_changes) == (0, 0)
         assert opening.record == replace(ours, slot=max(20, ours.slot), epoch=4)
         return
     with pytest.raises(kind):
-        reconcile(Stored(ours), known, QUIET)
+        reconcile(StreamInStore(ours), known, QUIET)
     spoken = replace(QUIET, shown=25)
     if known is not None and known.stream == "other":
         with pytest.raises(WitnessMissing):
-            reconcile(Stored(ours), known, spoken)
+            reconcile(StreamInStore(ours), known, spoken)
         return
-    opening = reconcile(Stored(ours), known, spoken)
+    opening = reconcile(StreamInStore(ours), known, spoken)
     assert (opening.first, opening.last, opening.hold) == (21, 25, 50)  # by the limits: the witness does not know all
 
 
 def test_an_older_store_is_held_back_by_the_witness() -> None:
     """Slots up to the witnessed one are given up, and the longest window ever promised holds everybody back."""
-    opening = reconcile(Stored(replace(RECORD, slot=12, epoch=2, changes=3)), RECORD, QUIET)
+    opening = reconcile(StreamInStore(replace(RECORD, slot=12, epoch=2, changes=3)), RECORD, QUIET)
     assert (opening.first, opening.last, opening.hold, opening.missing_changes) == (13, 20, 7, 2)
-    later = reconcile(Stored(replace(RECORD, slot=12, epoch=2)), RECORD, replace(QUIET, shown=30, promised=9))
+    later = reconcile(StreamInStore(replace(RECORD, slot=12, epoch=2)), RECORD, replace(QUIET, shown=30, promised=9))
     assert (later.last, later.hold) == (30, 9)  # the operator may know of more slots, never of fewer
-    assert reconcile(Stored(replace(RECORD, slot=12)), RECORD, replace(QUIET, shown=1)).last == 20
+    assert reconcile(StreamInStore(replace(RECORD, slot=12)), RECORD, replace(QUIET, shown=1)).last == 20
 
 
 def test_a_stream_never_begins_anew() -> None:
     """Where a witness knows of slots that were shown, a new store goes on after them, with the operator's word only."""
-    fresh = Stored(WitnessRecord("new", "town"), exists=False)
+    fresh = StreamInStore(WitnessRecord("new", "town"), exists=False)
     with pytest.raises(StoreReplaced, match="slots up to 20"):
         reconcile(fresh, RECORD, QUIET)
     opening = reconcile(fresh, RECORD, replace(QUIET, shown=0))

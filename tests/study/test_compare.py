@@ -11,7 +11,7 @@ import pytest
 from wevent.cli.main import main
 from wevent.errors import InvalidRequirement, InvalidSetting, UnknownName
 from wevent.study.compare import Comparison, compare
-from wevent.study.runner import Settings
+from wevent.study.runner import RunSettings
 
 FIELDS = [
     "data",
@@ -30,7 +30,7 @@ FIELDS = [
     "worst_window",
     "seconds_per_slot",
 ]
-ONE = Settings(jobs=1)
+ONE = RunSettings(jobs=1)
 
 
 def plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def test_a_row_for_each_mechanism_and_round_with_all_fields() -> None:
 def test_processes_change_nothing() -> None:
     """One process or two: the same rows."""
     comparison = Comparison("tlns", ("dpbd", "lpu"), slots=80, users=300, rounds=3)
-    assert plain(compare(comparison, ONE)) == plain(compare(comparison, Settings(jobs=2)))
+    assert plain(compare(comparison, ONE)) == plain(compare(comparison, RunSettings(jobs=2)))
 
 
 def test_the_shell_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ TABLE = {"title": "A test", "data": ["sin", "log"], "mechanisms": ["pbd", "ba"]}
 def test_every_combination_is_a_cell_round_by_round() -> None:
     """Two data sets, two budgets, one window, three rounds: twelve cells, the first round first."""
     experiment = from_table("e", {**TABLE, "vary": {"epsilon": [0.2, 1.0]}, "base": {"window": 40}, "rounds": 3})
-    cells = list(experiment.cells())
+    cells = list(experiment.tasks())
     assert [cell.round for cell in cells] == [1] * 4 + [2] * 4 + [3] * 4
     assert [(cell.point.data, cell.point.epsilon, cell.point.window) for cell in cells[:4]] == [
         ("sin", 0.2, 40),

@@ -13,7 +13,7 @@ import pytest
 from wevent.errors import InvalidSetting
 from wevent.study import results
 from wevent.study.experiment import Experiment, from_table, load
-from wevent.study.runner import Run, Settings, run_cell
+from wevent.study.runner import ExperimentRun, RunSettings, run_task
 
 FAST = {
     "title": "T",
@@ -35,8 +35,8 @@ def numbers(path: Path) -> list[dict[str, str]]:
     return [{key: value for key, value in row.items() if key not in TIMED} for row in results.read(path)]
 
 
-def finish(given: Experiment, path: Path, jobs: int = 1) -> Run:
-    run = Run(given, path, Settings(jobs=jobs))
+def finish(given: Experiment, path: Path, jobs: int = 1) -> ExperimentRun:
+    run = ExperimentRun(given, path, RunSettings(jobs=jobs))
     *_, last = run.go()
     assert last.done == last.all
     return run
@@ -75,28 +75,28 @@ def test_every_row_says_what_it_is(whole: Path) -> None:
 def test_finished_cells_are_kept(whole: Path, tmp_path: Path) -> None:
     """Interrupted after three cells and in the middle of a line: the next run does the rest, and nothing twice."""
     path = tmp_path / "r.csv"
-    run = Run(experiment(), path, Settings(jobs=1))
+    run = ExperimentRun(experiment(), path, RunSettings(jobs=1))
     steps = run.go()
     for _ in range(4):  # the first says where it starts
         next(steps)
     steps.close()
     with path.open("a") as file:
         file.write("small,honest,sin,0.6,4")
-    again = Run(experiment(), path, Settings(jobs=1))
-    assert (again.kept, again.all, len(again.cells)) == (3, 8, 5)
+    again = ExperimentRun(experiment(), path, RunSettings(jobs=1))
+    assert (again.kept, again.all, len(again.tasks)) == (3, 8, 5)
     for _ in again.go():
         pass
     assert numbers(path) == numbers(whole)
-    done = Run(experiment(), path)
-    assert done.cells == [] and done.kept == 8
+    done = ExperimentRun(experiment(), path)
+    assert done.tasks == [] and done.kept == 8
 
 
 def test_a_mechanism_can_be_added_later(whole: Path, tmp_path: Path) -> None:
     """Only the new one is run; what the others drew stays as it was, whoever runs beside them."""
     path = tmp_path / "r.csv"
     finish(experiment(mechanisms=["pbd"]), path)
-    run = Run(experiment(), path, Settings(jobs=1))
-    assert {cell.mechanisms for cell in run.cells} == {("dpba", "plbu")}
+    run = ExperimentRun(experiment(), path, RunSettings(jobs=1))
+    assert {task.mechanisms for task in run.tasks} == {("dpba", "plbu")}
     for _ in run.go():
         pass
     assert numbers(path) == numbers(whole)
@@ -117,9 +117,9 @@ def test_more_rounds_keep_the_first_ones(tmp_path: Path) -> None:
 
 def test_rounds_differ_and_mechanisms_of_a_round_share_the_data() -> None:
     """Another round draws other data; a cell asked for again gives the same rows."""
-    cells = list(experiment().cells())
-    one, again = (run_cell("small", cells[0], Path()) for _ in range(2))
-    other = run_cell("small", replace(cells[0], round=2), Path())
+    tasks = list(experiment().tasks())
+    one, again = (run_task("small", tasks[0], Path()) for _ in range(2))
+    other = run_task("small", replace(tasks[0], round=2), Path())
     assert [row["amre"] for row in one] == [row["amre"] for row in again]
     assert all(a["amre"] != b["amre"] for a, b in zip(one, other, strict=True))
 
@@ -129,14 +129,14 @@ def test_a_file_of_another_version_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(InvalidSetting, match="another version"):
-        Run(experiment(), path)
+        ExperimentRun(experiment(), path)
     assert path.read_text() == "a,b\n1,2\n"
 
 
 def test_downloads_that_are_missing_are_left_out_and_named(tmp_path: Path) -> None:
     """`downloads` are run where their files are; in `data` they are an error that names files, source and folder."""
-    settings = Settings(folder=tmp_path, jobs=1)
-    run = Run(experiment(downloads=["taxi"]), tmp_path / "r.csv", settings)
+    settings = RunSettings(folder=tmp_path, jobs=1)
+    run = ExperimentRun(experiment(downloads=["taxi"]), tmp_path / "r.csv", settings)
     assert list(run.missing) == ["taxi"] and run.all == 8
     message = str(run.missing["taxi"])
     assert str(tmp_path) in message and "T-Drive" in message
@@ -156,9 +156,9 @@ def test_plugins_add_mechanisms(tmp_path: Path) -> None:
     """One small file adds a mechanism, also for worker processes."""
     plugin = tmp_path / "mine.py"
     plugin.write_text(
-        "from wevent import recipes\n"
+        "from wevent import mechanisms\n"
         "from wevent.study.mechanisms import MECHANISMS, Entry\n"
-        "MECHANISMS['mine'] = Entry(recipes.pbd, 'personal', 'rows', 'Du25')\n"
+        "MECHANISMS['mine'] = Entry(mechanisms.pbd, 'personal', 'rows', 'Du25')\n"
     )
     from wevent.study.mechanisms import MECHANISMS
     from wevent.study.runner import load_plugins
@@ -166,7 +166,7 @@ def test_plugins_add_mechanisms(tmp_path: Path) -> None:
     try:
         load_plugins([plugin])
         given = experiment(mechanisms=["mine"], rounds=1, data=["sin"])
-        run = Run(given, tmp_path / "r.csv", Settings(jobs=2, plugins=(plugin,)))
+        run = ExperimentRun(given, tmp_path / "r.csv", RunSettings(jobs=2, plugins=(plugin,)))
         for _ in run.go():
             pass
         assert {row["mechanism"] for row in results.read(tmp_path / "r.csv")} == {"mine"}
@@ -199,7 +199,7 @@ def test_a_killed_run_leaves_nobody_behind_and_goes_on(tmp_path: Path) -> None:
         time.sleep(0.1)
     assert not any(_alive(child) for child in children)
     kept = len(results.read(target))
-    run = Run(load(file), target, Settings(jobs=1))
+    run = ExperimentRun(load(file), target, RunSettings(jobs=1))
     assert 3 <= kept == run.kept < run.all
 
 

@@ -36,12 +36,14 @@ class Offer:
         part_1: for measuring change; spent whatever follows.
         part_2: for publishing; refunded if nothing is published.
         nullified: somebody rests, so nothing is published in this slot.
+        due: whether the schedule wants to publish in this slot; a trigger may publish before.
     """
 
     slot: int
     change_budget: Units
     publish_budget: Units
     nullified: bool
+    due: bool = True
 
 
 class Ledger(Single, Pasts):
@@ -80,7 +82,7 @@ class Ledger(Single, Pasts):
             nullified = nullified or crowd_rests
         if nullified and publish_budget.any():
             publish_budget = np.zeros_like(publish_budget)
-        return Offer(self.slot, change_budget, publish_budget, nullified)
+        return Offer(self.slot, change_budget, publish_budget, nullified, proposal.due)
 
     def charge(self, offer: Offer) -> None:
         """Spend both parts of an offer, before anything is drawn; for all rows or for none."""

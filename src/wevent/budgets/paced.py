@@ -137,22 +137,15 @@ class PacedWithChangeDetection(Paced):
 
     Nine tenths are for publications. The publish budget is on offer in every slot, so that a trigger can publish before
     the interval is over; the windows leave less so early. It serves dynamic rows, but no individual ones.
-
-    Attributes:
-        due_now: whether the interval is over in the slot that was proposed for last.
     """
 
     name: ClassVar[str] = "paced with change detection"
     dynamic: ClassVar[Serves] = "rows"
 
-    def __init__(self, interval: int = 1) -> None:
-        super().__init__(interval)
-        self.due_now = True
-
     def propose(self, view: LedgerView) -> Proposal:
         """A tenth of E/w for measuring change, and nine tenths of an equal part of the budget."""
-        self.due_now = self.due(view)
-        return Proposal(view.rate // 10, _nine_tenths(view.paced(self.interval)), interval=self.interval)
+        part = _nine_tenths(view.paced(self.interval))
+        return Proposal(view.rate // 10, part, interval=self.interval, due=self.due(view))
 
     def _change_budget(self, view: LedgerView) -> Units | None:
         return np.where(view.rate < UNBOUNDED, view.rate // 10, 0)
@@ -182,10 +175,7 @@ class AdaptivePacing(PacedWithChangeDetection):
 
     def propose(self, view: LedgerView) -> Proposal:
         """As `PacedWithChangeDetection` or as `Paced`."""
-        if self.detects_change:
-            return super().propose(view)
-        self.due_now = self.due(view)
-        return self._part(view) if self.due_now else _nothing(view)
+        return super().propose(view) if self.detects_change else Paced.propose(self, view)
 
     def plan(self, view: LedgerView, forecast: ForecastErrors) -> None:
         """As `Paced` plans, and without change detection while any requirement is dynamic."""
@@ -221,7 +211,7 @@ class AdaptivePacing(PacedWithChangeDetection):
 
 def _nothing(view: LedgerView) -> Proposal:
     nothing = np.zeros(view.rows, np.int64)
-    return Proposal(nothing, nothing)
+    return Proposal(nothing, nothing, due=False)
 
 
 def _nine_tenths(budgets: Units) -> Units:

@@ -23,12 +23,14 @@ class Proposal:
 
     Attributes:
         interval: of a paced schedule, for individual rows: what every so many slots may cost; 0 for nothing now.
+        due: whether a publication is due in this slot; a trigger may publish before.
     """
 
     change_budget: Units
     publish_budget: Units
     resting: npt.NDArray[np.bool_] | None = None
     interval: int = 0
+    due: bool = True
 
 
 Serves = Literal["distribution", "absorption", "paced", "rows"] | None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wevent.cohorts.frames import people_of_frame
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
 from wevent.errors import (
     AlreadyRegistered,
@@ -22,6 +23,7 @@ from wevent.errors import (
     UnknownUser,
     WrongShape,
 )
+from wevent.events.frames import DataFrame
 from wevent.units import to_units_array, to_window
 
 NOBODY = -1
@@ -71,6 +73,26 @@ class Register:
                 raise InvalidRequirement("a requirement is Fixed(epsilon, window) or Dynamic(forward, backward)")
             choice[place] = table.setdefault(requirement, len(table))
         return cls.from_levels(list(table), choice, users=[user for user, _ in pairs])
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: DataFrame,
+        user: str = "user",
+        epsilon: str = "epsilon",
+        window: str = "window",
+        backward_epsilon: str | None = None,
+        backward_window: str | None = None,
+    ) -> Register:
+        """Register the people of a pandas or polars DataFrame, one row each, by the names of its columns.
+
+        A row is dynamic if it has values in both backward columns, and fixed if it has none there.
+
+        Guarantees:
+            The same rows as `from_rows` gives for the same people.
+            A missing column or value raises `InvalidInput`, which names the column and no user.
+        """
+        return cls.from_rows(people_of_frame(frame, user, epsilon, window, backward_epsilon, backward_window))
 
     @classmethod
     def from_arrays(

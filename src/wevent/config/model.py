@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from wevent.cohorts.requirement import Levels, check_limits
 from wevent.config.durations import UNITS, show_duration, to_microseconds
-from wevent.config.people import Group, LevelsPart, LimitsPart, Part, PeoplePart, resolve_group
+from wevent.config.people import LevelsPart, LimitsPart, PeoplePart, SettingsTable, UnlistedGroup, resolve_group
 from wevent.events.cells import Box, Cells, GridCells, NamedCells
 from wevent.events.formats import Columns, TimeUnit, Unterminated
 from wevent.events.timeline import Timeline, show_instant, to_instant
-from wevent.recipes import ESTIMATORS, RECIPES
+from wevent.mechanisms import RECIPES, EstimatorName
 from wevent.settings import Limits, Neighbours, Privacy, Rest, WhenInfeasible
 from wevent.units import MAX_WINDOW, show, to_units
 
@@ -42,9 +42,9 @@ def _known(name: str) -> str:
     return name
 
 
-def _estimator(name: str | None) -> str | None:
-    if name is not None and name not in ESTIMATORS:
-        raise ValueError(f"must be one of {', '.join(ESTIMATORS)}")
+def _estimator(name: object) -> object:
+    if name is not None and name not in get_args(EstimatorName):
+        raise ValueError(f"must be one of {', '.join(get_args(EstimatorName))}")
     return name
 
 
@@ -53,13 +53,13 @@ Duration = Annotated[int, BeforeValidator(_microseconds), Field(ge=0)]
 Words = Annotated[str, Field(min_length=1, max_length=512, pattern=r"^[^\x00]*$")]
 
 
-class StreamPart(Part):
+class StreamPart(SettingsTable):
     """`[stream]`: the name under which the stream is kept in the store."""
 
     name: Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[\w .-]+$")]
 
 
-class SlotsPart(Part):
+class SlotsPart(SettingsTable):
     """`[slots]`: how time is cut, and who closes a slot."""
 
     width: Duration
@@ -82,7 +82,7 @@ class SlotsPart(Part):
         return Timeline(self.origin, self.width, self.first)
 
 
-class GridPart(Part):
+class GridPart(SettingsTable):
     """`[cells.grid]`: a box of longitude and latitude, cut into columns and rows."""
 
     west: float
@@ -106,7 +106,7 @@ def _names_of(file: Path) -> list[str]:
     return [name for name in names if name]
 
 
-class CellsPart(Part):
+class CellsPart(SettingsTable):
     """`[cells]`: a list of names, a file with one name a line, or a grid; and a cell for the rest, if wanted."""
 
     names: tuple[Words, ...] | None = None
@@ -140,11 +140,11 @@ class CellsPart(Part):
         return NamedCells(list(self.names or ()), self.other)
 
 
-class PrivacyPart(Part):
+class PrivacyPart(SettingsTable):
     """`[privacy]`: the mechanism and what it promises."""
 
     mechanism: Annotated[str, AfterValidator(_known)] = "auto"
-    estimator: Annotated[str | None, AfterValidator(_estimator)] = None
+    estimator: Annotated[EstimatorName | None, BeforeValidator(_estimator)] = None
     neighbours: Neighbours = "add_remove"
     infeasible: WhenInfeasible = "project"
     rest: Rest = "all"
@@ -165,14 +165,14 @@ class PrivacyPart(Part):
         return {"estimator": self.estimator or "unbiased"} if self.mechanism == "auto" else {}
 
 
-class StorePart(Part):
+class StorePart(SettingsTable):
     """`[store]`: where things are kept, and the witness outside of it."""
 
     url: str = "wevent.db"
     witness: str | None = None
 
 
-class SourcesPart(Part):
+class SourcesPart(SettingsTable):
     """`[sources]`: the columns of files of events."""
 
     user: Words = "user"
@@ -186,7 +186,7 @@ class SourcesPart(Part):
     memory: Annotated[str, Field(pattern=r"^\d{1,6} ?[MG]B$")] = "1GB"
 
 
-class Config(Part):
+class Config(SettingsTable):
     """Everything of `wevent.toml`."""
 
     stream: StreamPart
@@ -221,7 +221,7 @@ class Config(Part):
         return Limits(**self.privacy.limits.model_dump())
 
     @property
-    def group(self) -> Group | None:
+    def group(self) -> UnlistedGroup | None:
         """The row of unlisted people; a level added later does not change what it requires."""
         group = resolve_group(self.people, self.levels)
         if group is not None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from wevent.cohorts.requirement import Fixed
-from wevent.events.bounding import OneCell
+from wevent.events.one_cell import OneCell
 from wevent.settings import MOST_WINDOW, Limits
 from wevent.units import MAX_EPSILON, MAX_WINDOW
 
@@ -17,13 +17,13 @@ LEAVE = "leave"
 """The epsilon of somebody who leaves."""
 
 
-class Part(BaseModel):
+class SettingsTable(BaseModel):
     """A table of settings: unknown keys are refused, and nothing changes afterwards."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class GroupPart(Part):
+class GroupPart(SettingsTable):
     """`[people.group]`: one row for everybody who is not listed, of declared size and requirement.
 
     A number is that number; text is the name of a level, or a number in decimal.
@@ -34,7 +34,7 @@ class GroupPart(Part):
     window: int | str
 
 
-class PeoplePart(Part):
+class PeoplePart(SettingsTable):
     """`[people]`: which of a person's cells counts, for how long, and what becomes of unlisted people.
 
     `shared` says that people of this stream may be listed in other streams of the store too, which spends a budget of
@@ -54,7 +54,7 @@ class PeoplePart(Part):
         return self
 
 
-class LimitsPart(Part):
+class LimitsPart(SettingsTable):
     """`[privacy.limits]`: what people may require.
 
     `least_share` is the least epsilon per slot, epsilon divided by window; `share_ratio` bounds how far these may lie
@@ -68,7 +68,7 @@ class LimitsPart(Part):
     history_cells: int = Limits().history_cells
 
 
-class LevelsPart(Part):
+class LevelsPart(SettingsTable):
     """`[levels.budgets]` and `[levels.windows]`: names that people may pick from."""
 
     budgets: dict[str, float | int | str] = {}
@@ -83,14 +83,14 @@ class LevelsPart(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class UnlistedGroup:
     """The row of unlisted people: how many there are, and what they require, levels resolved."""
 
     size: int
     requirement: Fixed
 
 
-def resolve_group(people: PeoplePart, levels: LevelsPart) -> Group | None:
+def resolve_group(people: PeoplePart, levels: LevelsPart) -> UnlistedGroup | None:
     """The row of unlisted people, with the numbers behind names of levels."""
     if people.group is None:
         return None
@@ -104,7 +104,7 @@ def resolve_group(people: PeoplePart, levels: LevelsPart) -> Group | None:
             if not (window.isascii() and window.isdigit() and len(window) < 9):
                 raise ValueError("people.group.window is a whole number of slots or the name of a level")
             window = int(window)
-    return Group(people.group.size, Fixed(epsilon, window))
+    return UnlistedGroup(people.group.size, Fixed(epsilon, window))
 
 
 def _is_number(text: str) -> bool:

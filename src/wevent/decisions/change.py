@@ -1,14 +1,17 @@
-"""Has the stream changed enough to publish? Part-1 budgets and the last published counts come in, a verdict goes out.
+"""Decides whether a slot is published: the measured change must exceed a publish threshold.
 
-DC of SPEC §4, [Du25] Alg. 2: the distance to the last published release, measured privately on whole
-numbers, against the error that a fresh release would have.
+The rule is `ChangeTrigger.decide`. It measures the distance to the last published counts privately (`measure_change`)
+and compares it with the error that a fresh release would have (`error_threshold`). DC of SPEC §4, [Du25] Alg. 2.
+The other triggers are `decisions.clock` (publishes whenever budget is on offer) and `decisions.change_detection`
+(publishes at a pace, and early after a jump).
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +43,7 @@ class Verdict:
     """Whether to publish, and what was measured to decide it.
 
     Attributes:
-        jump: by how much the mean cell has moved more than it usually does, if that is why; otherwise 0.
+        jump: how far the mean cell moved beyond its usual movement, if that is the reason to publish; otherwise 0.
     """
 
     publish: bool
@@ -48,21 +51,76 @@ class Verdict:
     jump: float = 0.0
 
 
-class Trigger(Protocol):
-    """Decides whether a fresh release is worth its budget."""
+@dataclass(frozen=True, slots=True, repr=False)
+class DecisionInput:
+    """Everything a trigger may use in one slot. The tally is private, so that this value has no repr.
 
-    def decide(
-        self,
-        tally: Tally,
-        offer: Offer,
-        selection: Selection,
-        reference: Counts,
-        sizes: npt.NDArray[np.int64],
-        sensitivity: int,
-        noise: Noise,
-    ) -> Verdict:
-        """The verdict for one slot; `selection` is what a publication would use."""
+    Attributes:
+        tally: the slot's counts without noise.
+        offer: the budgets that are charged for this slot.
+        selection: the threshold that a publication would use.
+        reference: the counts published last (axes: cell).
+        sizes: registered people (axes: row).
+        sensitivity: how far one person can move the histogram, in L1.
+        noise: the only source of randomness.
+    """
+
+    tally: Tally
+    offer: Offer
+    selection: Selection
+    reference: Counts
+    sizes: npt.NDArray[np.int64]
+    sensitivity: int
+    noise: Noise
+
+
+class Trigger(ABC):
+    """Decides whether a fresh release is worth its budget; a trigger that learns nothing inherits an empty state."""
+
+    @abstractmethod
+    def decide(self, given: DecisionInput) -> Verdict:
+        """Whether to publish this slot."""
+
+    def state(self) -> dict[str, Any]:
+        """What the trigger has learned, as plain values and arrays."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:  # noqa: B027 - nothing to restore unless something is learned
+        """Continue from what `state` returned."""
+
+
+class PublishThreshold(Protocol):
+    """How much change is worth a release."""
+
+    def __call__(self, selection: Selection, sensitivity: int) -> float:
+        """The distance above which a slot is published."""
         ...
+
+
+def error_threshold(selection: Selection, sensitivity: int) -> float:
+    """The root of the expected squared error of a fresh release. [Du25] Alg. 2."""
+    return math.sqrt(selection.error)
+
+
+def scale_threshold(selection: Selection, sensitivity: int) -> float:
+    """The scale of the noise of a fresh release. [Kellaris14]."""
+    return sensitivity * NANO / selection.threshold if selection.threshold else math.inf
+
+
+class ChangeTrigger(Trigger):
+    """Publishes a slot if the measured change is above the publish threshold."""
+
+    def __init__(self, publish_threshold: PublishThreshold = error_threshold) -> None:
+        self.publish_threshold = publish_threshold
+
+    def decide(self, given: DecisionInput) -> Verdict:
+        """Measure the change, then compare it with the publish threshold."""
+        change = measure_change(
+            given.tally, given.offer.change_budget, given.reference, given.sizes, given.sensitivity, given.noise
+        )
+        if change is None or given.selection.threshold == 0:  # nothing was measured, or nothing is on offer
+            return Verdict(publish=False, change=change)
+        return Verdict(change.distance > self.publish_threshold(given.selection, given.sensitivity), change)
 
 
 def measure_change(
@@ -73,11 +131,11 @@ def measure_change(
     sensitivity: int,
     noise: Noise,
 ) -> Change | None:
-    """How far the slot is from the last published counts; None if nobody has part-1 budget.
+    """Measure how far the slot is from the last published counts; None if nobody has a change budget.
 
     Guarantees:
-        Everything that meets noise is whole: the reference is rounded first.
-        A person loses at most their part-1 budget by it.
+        Only integers meet noise: the reference is rounded first.
+        A person loses at most their change budget by it.
     """
     selection = choose_threshold(change_budget, sizes, sensitivity)
     if selection.threshold == 0:
@@ -86,44 +144,3 @@ def measure_change(
     distance = np.abs(kept - np.rint(reference).astype(np.int64)).sum(keepdims=True)
     noisy = noise.laplace(distance, sensitivity=sensitivity, epsilon=as_fraction(selection.threshold))
     return Change(int(noisy[0]) / kept.size, selection)
-
-
-def deviation(selection: Selection, sensitivity: int) -> float:
-    """The bar of [Du25]: root of the expected squared error of a fresh release."""
-    return math.sqrt(selection.error)
-
-
-def scale(selection: Selection, sensitivity: int) -> float:
-    """The bar of [Kellaris14]: the scale of the noise of a fresh release."""
-    return sensitivity * NANO / selection.threshold if selection.threshold else math.inf
-
-
-class PublishThreshold(Protocol):
-    """How much change is worth a release."""
-
-    def __call__(self, selection: Selection, sensitivity: int) -> float:
-        """The least distance that publishes."""
-        ...
-
-
-class ChangeTrigger:
-    """Publish when the measured change is above a bar."""
-
-    def __init__(self, bar: PublishThreshold = deviation) -> None:
-        self.bar = bar
-
-    def decide(
-        self,
-        tally: Tally,
-        offer: Offer,
-        selection: Selection,
-        reference: Counts,
-        sizes: npt.NDArray[np.int64],
-        sensitivity: int,
-        noise: Noise,
-    ) -> Verdict:
-        """Measure, then compare."""
-        change = measure_change(tally, offer.change_budget, reference, sizes, sensitivity, noise)
-        if change is None:
-            return Verdict(publish=False)
-        return Verdict(selection.threshold > 0 and change.distance > self.bar(selection, sensitivity), change)

@@ -1,8 +1,8 @@
-"""Publish when it is due, and before if the stream has jumped: small part-1 budgets come in, a verdict goes out.
+"""Publishes at the schedule's pace, and earlier when it detects that the stream has jumped.
 
-Change is measured in every slot with a tenth of the budget (`budgets.paced.PacedWithChangeDetection`) instead of half. So little budget
-means much noise: what counts as a jump is learned from the distances that were measured before. These were paid
-for, so that they may steer.
+`budgets.paced.PacedWithChangeDetection` pays for a measurement of change in every slot with a tenth of the budget. So
+small a budget means much noise. The trigger therefore learns the usual distance from earlier measurements, which are
+paid for and may steer.
 """
 
 from __future__ import annotations
@@ -10,82 +10,69 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from wevent.budgets.ledger import Offer
-from wevent.budgets.paced import PacedWithChangeDetection
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.histogram import Tally
-from wevent.decisions.change import Verdict, deviation, measure_change, scale
+from wevent.decisions.change import DecisionInput, Trigger, Verdict, error_threshold, measure_change, scale_threshold
 from wevent.decisions.selection import Selection
-from wevent.noise import Noise
 
-_LEARNING = 0.05
-"""Weight of the newest distance in what is usual."""
+_LEARNING_RATE = 0.05
+"""Weight of the newest distance in the usual distance."""
 
-_UNUSUAL = 6.0
-"""So many mean deviations above the usual distance are a jump; Laplace noise alone does it once in 800 slots."""
+_JUMP_DEVIATIONS = 6.0
+"""A jump is so many mean deviations above the usual distance; Laplace noise alone reaches that once in 800 slots."""
 
-_CLEAR = 12.0
-"""So many scales of its noise a distance must be for a jump to be seen with near certainty."""
+_CERTAIN_SCALES = 12.0
+"""A distance of so many noise scales is detected with near certainty."""
 
-_FIRST = 20
-"""Slots in which only what is usual is learned."""
-
-
-def least_seen(selection: Selection, sensitivity: int, cells: int) -> float:
-    """The least jump of the mean cell that stands out from what is measured so; infinite if nothing is."""
-    return _CLEAR * scale(selection, sensitivity) / cells
+_LEARNING_SLOTS = 20
+"""In so many first slots the trigger learns the usual distance and detects no jump."""
 
 
-class WatchTrigger:
-    """Publish when the interval is over, or when the measured change is far above the usual and worth a release.
+def smallest_detectable_change(selection: Selection, sensitivity: int, cells: int) -> float:
+    """The smallest jump of the mean cell that a measurement at this threshold detects; infinite without a budget."""
+    return _CERTAIN_SCALES * scale_threshold(selection, sensitivity) / cells
+
+
+class ChangeDetectionTrigger(Trigger):
+    """Publishes when the interval is over, or when the measured change is far above the usual and worth a release.
 
     Guarantees:
-        Part 1 is spent on measuring in every slot, whatever follows.
+        The change budget is spent on measuring in every slot, whatever follows.
         The verdict depends on the schedule's clock and on noisy distances only.
     """
 
-    def __init__(self, pace: PacedWithChangeDetection) -> None:
-        self.pace = pace
-        self._usual = self._spread = 0.0
-        self._seen = 0
+    def __init__(self) -> None:
+        self._usual = self._deviation = 0.0  # of the distances so far, jumps left out
+        self._measured = 0  # distances learned from, at most _LEARNING_SLOTS
 
-    def decide(
-        self,
-        tally: Tally,
-        offer: Offer,
-        selection: Selection,
-        reference: Counts,
-        sizes: npt.NDArray[np.int64],
-        sensitivity: int,
-        noise: Noise,
-    ) -> Verdict:
-        """Measure, compare with what is usual, learn."""
-        change = measure_change(tally, offer.change_budget, reference, sizes, sensitivity, noise)
+    def decide(self, given: DecisionInput) -> Verdict:
+        """Measure the change, compare it with the usual distance, learn from it."""
+        payable = given.selection.threshold > 0
+        change = measure_change(
+            given.tally, given.offer.change_budget, given.reference, given.sizes, given.sensitivity, given.noise
+        )
         if change is None:
-            return Verdict(self.pace.due_now and selection.threshold > 0)
-        above = change.distance - self._usual
-        jumped = self._seen >= _FIRST and above > _UNUSUAL * self._spread
-        worth = selection.threshold > 0 and above > deviation(selection, sensitivity)
-        if jumped and worth:
-            return Verdict(publish=True, change=change, jump=above)  # not learned: it was unusual
+            return Verdict(given.offer.due and payable)
+        excess = change.distance - self._usual
+        jumped = self._measured >= _LEARNING_SLOTS and excess > _JUMP_DEVIATIONS * self._deviation
+        if jumped and payable and excess > error_threshold(given.selection, given.sensitivity):
+            return Verdict(publish=True, change=change, jump=excess)  # not learned: it is not usual
         self._learn(change.distance)
-        return Verdict(self.pace.due_now and selection.threshold > 0, change)
+        return Verdict(given.offer.due and payable, change)
 
     def _learn(self, distance: float) -> None:
-        self._seen = min(self._seen + 1, _FIRST)
-        rate = max(_LEARNING, 1 / self._seen) if self._seen < _FIRST else _LEARNING
-        if self._seen == _FIRST:  # one large distance does not make large ones usual
-            distance = min(distance, self._usual + _UNUSUAL * self._spread)
-        self._spread += rate * (abs(distance - self._usual) - self._spread)
+        self._measured = min(self._measured + 1, _LEARNING_SLOTS)
+        learning = self._measured < _LEARNING_SLOTS
+        rate = max(_LEARNING_RATE, 1 / self._measured) if learning else _LEARNING_RATE
+        if not learning:  # one large distance does not make large ones usual
+            distance = min(distance, self._usual + _JUMP_DEVIATIONS * self._deviation)
+        self._deviation += rate * (abs(distance - self._usual) - self._deviation)
         self._usual += rate * (distance - self._usual)
 
     def state(self) -> dict[str, Any]:
-        """What is usual, as plain values and arrays."""
-        return {"usual": np.array([self._usual, self._spread]), "seen": self._seen}
+        """The usual distance and how many were measured."""
+        return {"usual": np.array([self._usual, self._deviation]), "measured": self._measured}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on with what `state` gave."""
-        self._usual, self._spread = state["usual"].tolist()
-        self._seen = state["seen"]
+        """Continue from what `state` returned."""
+        self._usual, self._deviation = state["usual"].tolist()
+        self._measured = state["measured"]

@@ -1,30 +1,13 @@
-"""Publish by the clock: whenever the schedule offers something, without looking at the data."""
+"""Publishes by the clock: in every slot in which the schedule offers a budget, whatever the data are."""
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
-from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.histogram import Tally
-from wevent.decisions.change import Verdict
-from wevent.decisions.selection import Selection
-from wevent.noise import Noise
+from wevent.decisions.change import DecisionInput, Trigger, Verdict
 
 
-class ClockTrigger:
-    """Publish in every slot that has a budget on offer."""
+class ClockTrigger(Trigger):
+    """Publishes every slot that has a budget on offer; measures nothing and spends nothing on deciding."""
 
-    def decide(
-        self,
-        tally: Tally,
-        offer: Offer,
-        selection: Selection,
-        reference: Counts,
-        sizes: npt.NDArray[np.int64],
-        sensitivity: int,
-        noise: Noise,
-    ) -> Verdict:
-        """Nothing is measured, nothing is spent on deciding."""
-        return Verdict(publish=selection.threshold > 0)
+    def decide(self, given: DecisionInput) -> Verdict:
+        """Publish if anything is on offer."""
+        return Verdict(publish=given.selection.threshold > 0)

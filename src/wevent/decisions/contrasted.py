@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.cohorts.histogram import RowTally, Tally
-from wevent.decisions.estimators import Sizes
+from wevent.decisions.estimators import Estimator, Sizes
 from wevent.decisions.evidence import Contrast, Evidence, Floats, ForecastError, MeasurementOptions, Offers, Public
 from wevent.decisions.pooled import ASSUMPTION, Caps, choose_cap, pool, several_caps
 from wevent.decisions.selection import Selection
@@ -48,7 +48,7 @@ class Divided(Selection):
     offset: float = 0.0
 
 
-class PooledWithContrast:
+class PooledWithContrast(Estimator):
     """`Pooled` with a part of every budget; the rest measures how strict and lenient people differ.
 
     The contrast gets a tenth if there is little left to find out, and up to nine tenths while the counts may lean far:

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +33,8 @@ Expect = Callable[[Floats | None, int], Concentration]
 """What is public and how many are registered come in; where lost people are thought to stand goes out."""
 
 
-class Estimator(Protocol):
-    """Makes one count out of many budgets."""
+class Estimator(ABC):
+    """Makes one count out of many budgets; an estimator that learns nothing inherits an empty state."""
 
     name: ClassVar[str]
     assumption: ClassVar[str | None]
@@ -41,22 +42,29 @@ class Estimator(Protocol):
     whole: ClassVar[bool]
     """Whether counts are always whole numbers."""
 
+    @abstractmethod
     def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Selection:
         """The threshold for these budgets; `public` are the counts shown last, None before any (axes: cell)."""
-        ...
 
+    @abstractmethod
     def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> ForecastError:
         """What each of several offers would give."""
-        ...
 
+    @abstractmethod
     def draw(
         self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
     ) -> Evidence:
         """Noisy counts at that threshold; a person loses at most the budget they offered."""
-        ...
+
+    def state(self) -> dict[str, Any]:
+        """What the estimator has learned, as plain values and arrays."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:  # noqa: B027 - nothing to restore unless something is learned
+        """Continue from what `state` returned."""
 
 
-class Sampled:
+class Sampled(Estimator):
     """Optimal budget selection and the sample mechanism. [Du25] Alg. 1, [Jorgensen15].
 
     Args:
@@ -91,7 +99,7 @@ class Sampled:
         return Evidence(counts, np.square(standard_error(counts, selection, sensitivity)))
 
 
-class Unbiased:
+class Unbiased(Estimator):
     """Everybody counts whole, at the least budget that anybody offers.
 
     Guarantees:

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.estimators import Sizes, before, counts_of, nothing, one_by_one
+from wevent.decisions.estimators import Estimator, Sizes, before, counts_of, nothing, one_by_one
 from wevent.decisions.evidence import Evidence, Floats, ForecastError, Offers, Public
 from wevent.decisions.selection import Concentration, Selection, floor_to_steps, grades
 from wevent.decisions.weighting import Weights, add_noise, laplace_variance, weigh, weight_bits, weighted_sums
@@ -32,7 +32,7 @@ _FEW = 4096
 """Rows up to which several offers are sorted as they are."""
 
 
-class Pooled:
+class Pooled(Estimator):
     """Everybody counts in proportion to their budget, up to a cap; the sum is scaled to all registered people.
 
     Guarantees:

@@ -69,7 +69,7 @@ class Selection:
         noise: 2 s²/θ².
         budgets: what each row is sampled by, if anybody is: its budget, rounded down where too many are different.
         least: the least budget of anybody, if it is known; a threshold that is not above it samples nobody.
-        crowding: how much of variance and squared bias counts in `error`.
+        concentration: how much of variance and squared bias counts in `error`.
     """
 
     threshold: int
@@ -82,7 +82,7 @@ class Selection:
 
     @property
     def error(self) -> float:
-        """Expected squared error of a cell: at most, or in the mean over cells, as the crowding says."""
+        """Expected squared error of a cell: at most, or in the mean over cells, as the concentration says."""
         return (
             self.variance * self.concentration.variance
             + self.squared_bias * self.concentration.squared_bias
@@ -104,7 +104,7 @@ def choose_threshold(
         budgets: on offer now, in units (axes: row).
         sizes: registered people per row; rows of nobody do not count (axes: row).
         sensitivity: how far one person's rows can move the histogram, in L1.
-        crowding: how much of the loss falls on one cell; by default all of it.
+        concentration: how much of the loss falls on one cell; by default all of it.
         fast: use numba for many rows; by default if it is installed.
 
     Guarantees:

@@ -1,7 +1,7 @@
 """Finds the declared cell of a place.
 
-Cells are names from a list, or fields of a longitude and latitude grid over a declared box. What lies outside is
-refused, or counted in one declared cell for the rest. An event never adds a cell.
+Cells are names from a list, or fields of a longitude and latitude grid over a declared box. A place outside is refused,
+or counted in one declared cell for the rest. An event never adds a cell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NUMBER = r" *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})? *"
 """How a number is written, for Python and for DuckDB."""
 
 UNKNOWN = -1
-"""What `find` says of a place outside the domain."""
+"""What `find` returns for a place outside the domain."""
 
 
 class Cells(Protocol):
@@ -39,7 +39,7 @@ class Cells(Protocol):
         ...
 
     def find(self, place: tuple[str, ...]) -> int:
-        """The index of a cell, or that of the rest, or -1; raises `ValueError` for what is no place at all."""
+        """The index of a cell, or that of the rest, or -1; raises `ValueError` if it is no place at all."""
         ...
 
 

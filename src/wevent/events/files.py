@@ -1,8 +1,8 @@
 """Groups files of events by slot before anything is released.
 
-DuckDB does the grouping, on the disk where memory does not suffice. In files nothing is late: all of their events
-are there before the first slot is closed. Parquet is read by DuckDB itself; lines are read here, each by itself, and
-handed over as numbers.
+Each line of CSV or NDJSON goes through `lines`, `formats` and `validation` into `staging`. DuckDB reads Parquet by
+itself (`parquet`), and groups all events, on the disk where memory does not suffice. In files nothing is late: all
+of their events are present before the first slot is closed.
 """
 
 from __future__ import annotations
@@ -12,26 +12,24 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wevent.errors import Unreadable
-from wevent.events.bounding import OneCell
-from wevent.events.formats import SUFFIXES, Columns, Format, Raw, Reader, check_beginning, format_of, line_reader
+from wevent.events.formats import SUFFIXES, Columns, Format, RawEvent, Reader, check_beginning, format_of, line_reader
 from wevent.events.gathering import EventBatch, Listing, SlotRows, gather
 from wevent.events.headers import HEAD
 from wevent.events.lines import Lines
 from wevent.events.names import show_name
-from wevent.events.parquet import open_parquet, python_rows, reading, sorting_select
+from wevent.events.one_cell import OneCell
+from wevent.events.parquet import open_parquet, python_rows, validating_select
 from wevent.events.refusals import Refusal, RefusedEvent
 from wevent.events.scratch import Scratch
+from wevent.events.sql import connect, duckdb_errors
 from wevent.events.staging import ACCEPTED, REFUSALS, Staging
 from wevent.events.timeline import TimesSeen
 from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
-
-if TYPE_CHECKING:
-    import duckdb
 
 Progress = Callable[[Path], None]
 """Called with every file before it is read."""
@@ -40,7 +38,7 @@ PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 """How names of compressed files end."""
 
 ELSEWHEN = (Refusal.LATE, Refusal.FUTURE)
-"""Reasons that say that an event belongs to another run, and nothing against it."""
+"""Reasons that mean that an event belongs to another run, and is not wrong in itself."""
 
 _AT_ONCE = 2_000_000
 
@@ -50,7 +48,7 @@ def find_files(given: Sequence[Path]) -> list[tuple[Path, Format]]:
 
     Guarantees:
         A file that is named and cannot be read raises `Unreadable`; so does a compressed file of events in a folder,
-        which would otherwise be left out without a word.
+        which would otherwise be left out silently.
     """
     found: list[tuple[Path, Format]] = []
     for path in given:
@@ -83,7 +81,7 @@ def check_file(path: Path, kind: Format) -> None:
 
 
 class GroupedFiles:
-    """All events of some files, one row per slot and person, on the disk.
+    """All events of given files, grouped by slot, on the disk.
 
     Guarantees:
         The rows of a slot are those that `gather` gives for its events.
@@ -103,20 +101,20 @@ class GroupedFiles:
         memory: str = "1GB",
         progress: Progress | None = None,
     ) -> None:
-        self._sorter, self._door, self._columns = validator, acceptance_window, columns
+        self._validator, self._acceptance_window, self._columns = validator, acceptance_window, columns
         self._domain = len(validator.cells.names)
         self._progress = progress or (lambda path: None)
         self._scratch = Scratch()
         self._connection: Any = None
         self._policy: OneCell = policy
-        self._where: dict[int, tuple[int, int]] = {}
+        self._ranges: dict[int, tuple[int, int]] = {}  # slot less the first open one: its first and last row
         self.tallies: Counter[str] = Counter()
         self.seen = TimesSeen()
         self.unusable: list[Path] = []
-        self._usable = 0  # events of the file that is read that are accepted, or are so in another run
+        self._usable = 0  # events of the file being read that are accepted in this or another run
         try:
-            with reading():
-                self._connection = _connect(self._scratch.path, memory)
+            with duckdb_errors():
+                self._connection = connect(self._scratch.path, memory)
             self._group(find_files(files))
         except BaseException:
             self.close()
@@ -137,49 +135,49 @@ class GroupedFiles:
         self._scratch.close()
 
     def rows(self, slot: int, listing: Listing | None = None) -> SlotRows:
-        """The rows of one slot; nobody where there are no events.
+        """The rows of one slot; all absent where there are no events.
 
         Args:
             slot: its number.
-            listing: who counts as listed in it; without one, everybody who was known when the files were read.
+            listing: who counts as listed in it; without one, all who were known when the files were read.
         """
-        who = Listing.of_all(self._sorter.people) if listing is None else listing
-        first, last = self._where.get(slot - self._door.first, (0, -1))
-        rows = gather(slot, self.portions(slot), self._policy, who, self._domain)
+        listing = Listing.of_all(self._validator.people) if listing is None else listing
+        first, last = self._ranges.get(slot - self._acceptance_window.first, (0, -1))
+        rows = gather(slot, self.batches(slot), self._policy, listing, self._domain)
         return replace(rows, arrivals=last - first + 1)
 
     @property
     def slots(self) -> list[int]:
         """The slots that have events."""
-        return sorted(slot + self._door.first for slot in self._where)
+        return sorted(slot + self._acceptance_window.first for slot in self._ranges)
 
     @property
     def refused(self) -> Counter[str]:
         """How many events were refused, by kind."""
         return Counter({kind: number for kind, number in self.tallies.items() if kind != ACCEPTED})
 
-    def portions(self, slot: int) -> Iterator[EventBatch]:
+    def batches(self, slot: int) -> Iterator[EventBatch]:
         """The events of a slot, a bounded number at a time."""
-        first, last = self._where.get(slot - self._door.first, (0, -1))
-        group = self._sorter.group
+        first, last = self._ranges.get(slot - self._acceptance_window.first, (0, -1))
+        group = self._validator.group
         for start in range(first, last + 1, _AT_ONCE):
-            with reading():
+            with duckdb_errors():
                 found = self._connection.execute(
-                    f"SELECT person, k, cell{', stranger' if group else ''} FROM events "  # noqa: S608
+                    f"SELECT person, k, cell{', unlisted' if group else ''} FROM events "  # noqa: S608
                     "WHERE slot = ? AND rowid BETWEEN ? AND ?",
-                    [slot - self._door.first, start, min(last, start + _AT_ONCE - 1)],
+                    [slot - self._acceptance_window.first, start, min(last, start + _AT_ONCE - 1)],
                 ).fetchnumpy()
             person, offset, cell = (np.asarray(found[name]).astype(np.int64) for name in ("person", "k", "cell"))
             unlisted: list[str] = []
             if group and (person < 0).any():
                 unlisted_events = np.flatnonzero(person < 0)
-                unlisted = np.asarray(found["stranger"], object)[unlisted_events].tolist()
+                unlisted = np.asarray(found["unlisted"], object)[unlisted_events].tolist()
                 person[unlisted_events] = -1 - np.arange(unlisted_events.size)
             yield EventBatch(person, offset, cell, unlisted)
 
     def _group(self, files: list[tuple[Path, Format]]) -> None:
-        with reading():
-            staging = Staging(self._connection, self._sorter, self._door)
+        with duckdb_errors():
+            staging = Staging(self._connection, self._validator, self._acceptance_window)
         selects = []
         for path, kind in files:
             self._progress(path)
@@ -190,7 +188,7 @@ class GroupedFiles:
                 file, seen = open_parquet(self._connection, path, self._columns)
                 self.seen = self.seen.and_also(seen)
                 if file.direct:
-                    selects.append(sorting_select(file, self._sorter, self._door))
+                    selects.append(validating_select(file, self._validator, self._acceptance_window))
                     if not self._any_usable(selects[-1]):
                         self.unusable.append(path)
                     continue
@@ -198,7 +196,7 @@ class GroupedFiles:
             if self.tallies.total() > before and not self._usable:
                 self.unusable.append(path)
         selects.append(staging.select)
-        with reading():
+        with duckdb_errors():
             for statement in staging.ordering(selects):
                 self._connection.execute(statement)
             ranges = "SELECT slot, min(rowid), max(rowid), count(*) FROM events GROUP BY slot"
@@ -206,32 +204,33 @@ class GroupedFiles:
         for slot, first, last, number in found:
             self.tallies[REFUSALS.get(slot, ACCEPTED)] += number
             if slot >= 0:
-                self._where[slot] = (first, last)
+                self._ranges[slot] = (first, last)
 
     def _stage_lines(self, staging: Staging, path: Path, kind: Format) -> None:
         check_file(path, kind)
         try:
             with path.open("rb") as file:
                 for content, read in with_readers(Lines(file), kind, self._columns, path):
-                    self._keep(staging, self._sorter.sort(content, read, self._door))
+                    self._keep(staging, self._validator.validate_lines(content, read, self._acceptance_window))
         except OSError as error:
             raise Unreadable(f"{show_name(path)}: cannot be read ({error.strerror})", file=str(path)) from None
 
     def _stage(self, staging: Staging, rows: Iterator[list[tuple[Any, ...]]]) -> None:
-        for some in rows:
+        for batch in rows:
             refused: Counter[Refusal] = Counter()
-            self._keep(staging, self._sorter.sort_raw(_told(some, self._columns, refused), self._door, refused))
+            events = _raw_events(batch, self._columns, refused)
+            self._keep(staging, self._validator.validate(events, self._acceptance_window, refused))
 
     def _keep(self, staging: Staging, events: AcceptedEvents) -> None:
         self.tallies.update({kind.value: number for kind, number in events.refused.items()})
         self.seen = self.seen.and_also(events.seen)
         self._usable += events.slot.size + sum(events.refused[kind] for kind in ELSEWHEN)
-        with reading():
+        with duckdb_errors():
             staging.insert(events)
 
     def _any_usable(self, select: str) -> bool:
         """Whether a file has no event at all, or one that is accepted, or was or will be in another run."""
-        with reading():
+        with duckdb_errors():
             if not self._connection.execute(f"SELECT 1 FROM ({select}) LIMIT 1").fetchall():  # noqa: S608
                 return True
             codes = ", ".join(str(code) for code, kind in REFUSALS.items() if kind in ELSEWHEN)
@@ -257,24 +256,13 @@ def with_readers(
             yield [last], read.last
 
 
-def _told(rows: list[tuple[Any, ...]], columns: Columns, refused: Counter[Refusal]) -> Iterator[Raw]:
+def _raw_events(rows: list[tuple[Any, ...]], columns: Columns, refused: Counter[Refusal]) -> Iterator[RawEvent]:
     for nothing, *values in rows:
         if nothing:
             refused[Refusal.INCOMPLETE] += 1
             continue
         user, time, *place = ("" if value is None else value for value in values)
         try:
-            yield columns.raw(user, time, tuple(place))
+            yield columns.event(user, time, tuple(place))
         except RefusedEvent as refusal:
             refused[refusal.kind] += 1
-
-
-def _connect(folder: Path, memory: str) -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    connection = duckdb.connect(str(folder / "events.duckdb"))
-    connection.execute(f"SET memory_limit = '{memory}'")
-    connection.execute("SET temp_directory = ?", [str(folder / "spill")])
-    connection.execute("SET autoinstall_known_extensions = false")
-    connection.execute("SET autoload_known_extensions = false")
-    return connection

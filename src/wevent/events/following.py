@@ -1,8 +1,8 @@
-"""Recognises a file whatever its name: by device and inode, and by a fingerprint of what was read of it.
+"""Recognises a file under any name: by device and inode, and by a fingerprint of the bytes that were read.
 
-A position in a file is worth nothing if the file is another one. Logs are rotated by renaming (the name then belongs to
-a new file) or by copying and cutting (name and inode stay, what was read is gone). Both show in the fingerprint.
-Devices and inodes may change when a machine starts anew: the fingerprint decides, and they say where to look first.
+A position is valid for one file only. Logs are rotated by renaming (the name then belongs to a new file) or by copying
+and cutting (name and inode stay, the read bytes are gone). The fingerprint shows both. Devices and inodes may change
+when a machine restarts: the fingerprint decides, and they only say where to look first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ReadPosition:
     """How far a file was read.
 
     Attributes:
-        name: the path under which it was given; another file may have it by now.
+        name: the path under which it was given; another file may have that name by now.
         file: device and inode.
         place: how many bytes were read; they end with a newline.
         line: the number of the next line.

@@ -1,6 +1,6 @@
-"""Reads what a line of CSV or NDJSON says: user, instant and place.
+"""Reads user, instant and place from a line of CSV or NDJSON.
 
-A line that does not say it raises `RefusedEvent`, which tells why and holds nothing of what somebody did.
+A line without them raises `RefusedEvent`, which says why and holds nothing of the line.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SUFFIXES: dict[str, Format] = {
 
 
 def format_of(path: Path) -> Format | None:
-    """The format that a file's name tells; None if it tells none."""
+    """The format that the end of a file's name stands for; None if it stands for none."""
     return SUFFIXES.get(path.suffix.lower())
 
 
@@ -43,8 +43,8 @@ _MARK = b"\xef\xbb\xbf"
 _NUMBER = re.compile(NUMBER)
 
 
-class Raw(NamedTuple):
-    """One event as it was told."""
+class RawEvent(NamedTuple):
+    """One event as it was read, not yet validated."""
 
     user: str
     instant: int
@@ -52,14 +52,14 @@ class Raw(NamedTuple):
 
     def __repr__(self) -> str:
         """Nothing of it: an event is private."""
-        return "Raw(…)"
+        return "RawEvent(…)"
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Which columns or fields hold what; `place` has one name, or two for longitude and latitude.
 
-    `unterminated` says what becomes of a last line of CSV that may be cut off.
+    `unterminated` decides what happens to a last line of CSV that may be cut off.
     """
 
     user: str = "user"
@@ -84,8 +84,8 @@ class Columns:
         where = ("place",) if len(self.place) == 1 else ("longitude", "latitude")
         return {f"sources.{key}": name for key, name in zip(("user", "time", *where), self.all, strict=True)}
 
-    def raw(self, user: Any, time: Any, place: tuple[Any, ...]) -> Raw:
-        """The event of three values of any type; what is no event raises `RefusedEvent`."""
+    def event(self, user: Any, time: Any, place: tuple[Any, ...]) -> RawEvent:
+        """The event of three values of any type; values that are no event raise `RefusedEvent`."""
         if user is None or time is None or None in place:
             raise RefusedEvent(Refusal.INCOMPLETE)
         try:
@@ -94,7 +94,7 @@ class Columns:
             raise RefusedEvent(Refusal.USERLESS) from None
         instant = self._instant(time)
         try:
-            return Raw(user, instant, (to_name(place[0]),) if len(place) == 1 else tuple(map(_degrees, place)))
+            return RawEvent(user, instant, (to_name(place[0]),) if len(place) == 1 else tuple(map(_degrees, place)))
         except ValueError:
             raise RefusedEvent(Refusal.PLACELESS) from None
 
@@ -123,19 +123,19 @@ class Columns:
         return _since_1970(exact, self.unit)
 
 
-Reader = Callable[[bytes], Raw]
+Reader = Callable[[bytes], RawEvent]
 """Reads a line; raises `RefusedEvent` for one that is no event."""
 
 
 class LineReader(Protocol):
     """Reads lines; raises `RefusedEvent` for one that is no event."""
 
-    def __call__(self, line: bytes, /) -> Raw:
-        """What a line says."""
+    def __call__(self, line: bytes, /) -> RawEvent:
+        """The event of a line."""
         ...
 
-    def last(self, line: bytes, /) -> Raw:
-        """What the last line of a file says if no newline follows and it still is certain to be whole."""
+    def last(self, line: bytes, /) -> RawEvent:
+        """The event of a last line that no newline follows, if it is certain to be complete."""
         ...
 
 
@@ -144,7 +144,7 @@ def line_reader(kind: Format, columns: Columns, header: bytes | None, file: str)
 
     Guarantees:
         A CSV file without the columns it should have raises `Unreadable`.
-        The reader returns what a line says, or raises `RefusedEvent`.
+        The reader returns the event of a line, or raises `RefusedEvent`.
         `last` refuses every proper prefix of a line that could be another event than the line itself.
     """
     if kind == "ndjson":
@@ -157,7 +157,7 @@ def check_beginning(kind: Format, head: bytes, file: str) -> None:
 
     Guarantees:
         One broken line at the beginning never does that: where any line among the first bytes is an object, the file
-        is what its name says.
+        has the format of its name.
     """
     what = other_format(head)
     if what is None or (kind == "ndjson" and any(map(_is_object, head.split(b"\n")))):
@@ -173,11 +173,11 @@ class _Fields:
         self._user, self._time, *self._place = (names.index(name) for name in columns.all)
         self._needed = max(self._user, self._time, *self._place)
 
-    def __call__(self, line: bytes) -> Raw:
-        return self._raw(split_fields(line, self._columns.delimiter))
+    def __call__(self, line: bytes) -> RawEvent:
+        return self._event(split_fields(line, self._columns.delimiter))
 
-    def last(self, line: bytes) -> Raw:
-        """The needed fields are whole if a delimiter follows them; closed quotes prove nothing, they may be doubled."""
+    def last(self, line: bytes) -> RawEvent:
+        """The needed fields are complete if a delimiter follows them; closed quotes may be doubled ones."""
         try:
             fields = split_fields(line, self._columns.delimiter)
         except RefusedEvent:
@@ -185,12 +185,12 @@ class _Fields:
         certain = len(fields) == self._width and self._needed < self._width - 1
         if not certain and self._columns.unterminated == "refuse":
             raise RefusedEvent(Refusal.UNFINISHED)
-        return self._raw(fields)
+        return self._event(fields)
 
-    def _raw(self, fields: list[str]) -> Raw:
+    def _event(self, fields: list[str]) -> RawEvent:
         if len(fields) != self._width:
             raise RefusedEvent(Refusal.MALFORMED)
-        return self._columns.raw(fields[self._user], fields[self._time], tuple([fields[k] for k in self._place]))
+        return self._columns.event(fields[self._user], fields[self._time], tuple([fields[k] for k in self._place]))
 
 
 class _Objects:
@@ -199,17 +199,17 @@ class _Objects:
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
 
-    def __call__(self, line: bytes) -> Raw:
+    def __call__(self, line: bytes) -> RawEvent:
         try:
-            told = _JSON.decode(line.removeprefix(_MARK).decode("utf-8"))
+            fields = _JSON.decode(line.removeprefix(_MARK).decode("utf-8"))
         except (ValueError, RecursionError):
             raise RefusedEvent(Refusal.MALFORMED) from None
-        if not isinstance(told, dict):
+        if not isinstance(fields, dict):
             raise RefusedEvent(Refusal.MALFORMED)
-        user, time, *place = (told.get(name) for name in self._columns.all)
-        return self._columns.raw(user, time, tuple(place))
+        user, time, *place = (fields.get(name) for name in self._columns.all)
+        return self._columns.event(user, time, tuple(place))
 
-    def last(self, line: bytes) -> Raw:
+    def last(self, line: bytes) -> RawEvent:
         """An object ends with its brace, so a part of one is never an object."""
         try:
             return self(line)
@@ -225,18 +225,18 @@ def _is_object(line: bytes) -> bool:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are all different: with one twice, readers disagree on what it says."""
-    told = dict(pairs)
-    if len(told) != len(pairs):
+    """An object whose names are all different: with one twice, readers disagree on its value."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise ValueError("a name twice")
-    return told
+    return fields
 
 
 _JSON = json.JSONDecoder(object_pairs_hook=_once)
 
 
 def _degrees(value: Any) -> str:
-    """Degrees as text; whether they are finite is seen when the field of the grid is looked for."""
+    """Degrees as text; `GridCells.find` checks whether they are finite."""
     if isinstance(value, str) and len(value) <= 64:
         return value
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):

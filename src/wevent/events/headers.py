@@ -1,7 +1,7 @@
 """Checks that a file is what its name says, and that it has the columns that the settings name.
 
-What is wrong with a file as a whole raises `Unreadable` with a sentence that says what to do. Names of columns are
-shown; a first line that may be an event instead of a header is not.
+A file that is wrong as a whole raises `Unreadable` with a sentence that says what to do. The message shows names of
+columns, but never a first line that may be an event instead of a header.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wevent.events.names import show_name
 from wevent.events.refusals import Refusal, RefusedEvent
 
 HEAD = 1 << 16
-"""How many bytes of a file are looked at."""
+"""How many bytes of a file are inspected."""
 
 _MAGIC = {
     b"\x1f\x8b": "compressed with gzip: unpack it first",
@@ -75,20 +75,20 @@ def check_columns(
     wrong = {key: name for key, name in settings.items() if names.count(name) != 1}
     if not wrong:
         return
-    # Every event has a time, and so a digit; nothing of it may be shown.
-    event = any(not name or any(letter.isdigit() for letter in name) for name in names)
-    header = certain or len(wrong) < len(settings) or not event
-    told = []
+    # Every event has a time, and so a digit; the message must show nothing of it.
+    maybe_event = any(not name or any(letter.isdigit() for letter in name) for name in names)
+    header = certain or len(wrong) < len(settings) or not maybe_event
+    problems = []
     for key, name in wrong.items():
         many = "twice a" if name in names else "no"
-        told.append(f"{many} column '{show_name(name)}' (setting {key}{_meant(name, names) if header else ''})")
+        problems.append(f"{many} column '{show_name(name)}' (setting {key}{_meant(name, names) if header else ''})")
     found = ", ".join(show_name(name[:40]) for name in names[:_MOST_SHOWN]) + (", …" if names[_MOST_SHOWN:] else "")
     shown = f"found: {found or 'nothing'}" if header else f"is there a header? The first line has {len(names)} fields"
-    raise Unreadable(f"{place}: there is {'; '.join(told)}; {shown}", file=file, line=1)
+    raise Unreadable(f"{place}: there is {'; '.join(problems)}; {shown}", file=file, line=1)
 
 
 def split_fields(line: bytes, delimiter: str) -> list[str]:
-    """The fields of a line of CSV; what is none raises `RefusedEvent`."""
+    """The fields of a line of CSV; any other line raises `RefusedEvent`."""
     try:
         text = line.decode("utf-8")
         if "\0" in text:

@@ -1,6 +1,6 @@
-"""Cuts bytes of any number into numbered lines, in batches of bounded memory.
+"""Cuts any number of bytes into numbered lines, in batches of bounded memory.
 
-A line ends at a newline and nowhere else: whatever stands in one line, it cannot reach into the next.
+A line ends at a newline and nowhere else: nothing that a line holds reaches into the next one.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 LONGEST_LINE = 1 << 20
-"""Bytes of a line; what is longer is passed over as a whole."""
+"""Bytes of a line; a longer one is passed over as a whole."""
 
 _CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Some whole lines.
+class LineBatch:
+    """Consecutive complete lines.
 
     Attributes:
         lines: without their ends; None for one that is too long.
@@ -32,57 +32,57 @@ class Batch:
 
 
 class Lines:
-    """Reads on from where it stopped; bytes come from a file, or one by one from whoever calls `take`.
+    """Reads on from where it stopped; bytes come from a file, or from the caller of `cut`.
 
     Guarantees:
         Every line that has ended is given once, in order; at most a few hundred kilobytes and one line are held.
-        `rest` tells whether the file goes on behind the last newline; `finish` gives what stands there as a line.
+        `rest` is true if bytes follow the last newline; `finish` gives them as a line.
     """
 
     def __init__(self, file: BinaryIO | None = None, *, place: int = 0, number: int = 1) -> None:
         self._file = io.BytesIO() if file is None else file
         self._place, self._number = place, number
-        self._held, self._skipping = b"", 0
+        self._unfinished, self._skipping = b"", 0
 
     @property
     def rest(self) -> bool:
         """Whether bytes were read behind the last newline."""
-        return bool(self._held) or self._skipping > 0
+        return bool(self._unfinished) or self._skipping > 0
 
     @property
     def offset(self) -> int:
         """How many bytes of the file were read, those behind the last newline included."""
-        return self._place + self._skipping + len(self._held)
+        return self._place + self._skipping + len(self._unfinished)
 
-    def read(self, until: int | None = None) -> Iterator[Batch]:
-        """Everything that has ended by now, batch by batch; no byte from `until` on is looked at."""
+    def read(self, until: int | None = None) -> Iterator[LineBatch]:
+        """Every line that has ended by now, batch by batch; no byte from `until` on is read."""
         while chunk := self._file.read(_CHUNK if until is None else max(0, min(_CHUNK, until - self.offset))):
-            batch = self.take(chunk)
+            batch = self.cut(chunk)
             if batch.lines:
                 yield batch
 
-    def finish(self) -> Batch:
+    def finish(self) -> LineBatch:
         """The last line of a file that does not end with a newline; empty if there is none."""
         if not self.rest:
-            return Batch([], self._number, self._place)
-        line = None if self._skipping else self._held.removesuffix(b"\r")
-        self._place += self._skipping + len(self._held)
-        self._held, self._skipping = b"", 0
+            return LineBatch([], self._number, self._place)
+        line = None if self._skipping else self._unfinished.removesuffix(b"\r")
+        self._place += self._skipping + len(self._unfinished)
+        self._unfinished, self._skipping = b"", 0
         self._number += 1
-        return Batch([line], self._number - 1, self._place)
+        return LineBatch([line], self._number - 1, self._place)
 
-    def take(self, chunk: bytes) -> Batch:
+    def cut(self, chunk: bytes) -> LineBatch:
         """The lines that end in the next bytes; none if no newline is among them."""
         first = self._number
-        *ended, self._held = (self._held + chunk).split(b"\n")
+        *ended, self._unfinished = (self._unfinished + chunk).split(b"\n")
         lines: list[bytes | None] = []
         for line in ended:
             self._place += len(line) + 1 + self._skipping
             too_long = self._skipping > 0 or len(line) > LONGEST_LINE
             self._skipping = 0
             lines.append(None if too_long else line.removesuffix(b"\r"))
-        if len(self._held) > LONGEST_LINE or self._skipping:
-            self._skipping += len(self._held)
-            self._held = b""
+        if len(self._unfinished) > LONGEST_LINE or self._skipping:
+            self._skipping += len(self._unfinished)
+            self._unfinished = b""
         self._number += len(lines)
-        return Batch(lines, first, self._place)
+        return LineBatch(lines, first, self._place)

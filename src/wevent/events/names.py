@@ -1,8 +1,8 @@
-"""Decides which text names a person or a cell, the same for every format, and shows names safely.
+"""Decides which text names a person or a cell, alike in every format, and shows names safely.
 
 A name is exact text in Unicode normal form C, so that composed and decomposed letters are one name. Nothing is
 stripped and upper case stays upper case. Numbers stand for their decimal digits. `to_name` and `sql_name` are the same
-rule in Python and in DuckDB; the tests hold one against the other.
+rule in Python and in DuckDB; tests compare them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def sql_name(column: str, kind: str) -> str:
     if kind not in ("VARCHAR", "BLOB"):
         return "CAST(NULL AS VARCHAR)"
     given = f"TRY(decode({column}))" if kind == "BLOB" else column
-    text = f"nfc_normalize({given})"  # this forgets what stands behind a NUL, so NUL is looked for before
+    text = f"nfc_normalize({given})"  # this drops everything behind a NUL, so NUL is checked first
     return f"CASE WHEN length({text}) BETWEEN 1 AND {LONGEST_NAME} AND NOT contains({given}, chr(0)) THEN {text} END"
 
 

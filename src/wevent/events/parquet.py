@@ -1,24 +1,23 @@
-"""Sorts Parquet files into slots inside DuckDB, without a detour through Python where the types allow it.
+"""Validates the events of Parquet files inside DuckDB; Python reads them where the type of a time needs it.
 
-The rules are those of `names`, `formats` and `sorting`, in the same order; the tests hold one against the other. No
-value of a column can raise: what cannot be read is refused and counted like anything else.
+The rules are those of `names`, `formats` and `validation`, in the same order; tests compare both. No value of a column
+can raise: an event that cannot be read is refused and counted.
 """
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wevent.errors import StoreFull, Unreadable
+from wevent.errors import Unreadable
 from wevent.events.cells import NUMBER, GridCells
 from wevent.events.formats import MICROSECONDS, Columns
 from wevent.events.headers import check_columns
 from wevent.events.names import WHOLE_TYPES, show_name, sql_name
 from wevent.events.refusals import Refusal
+from wevent.events.sql import duckdb_errors, literal_path, quote_name, quote_text
 from wevent.events.timeline import EARLIEST, LATEST, TimesSeen
 from wevent.events.validation import AcceptanceWindow, EventValidator
 
@@ -27,12 +26,7 @@ if TYPE_CHECKING:
 
 _CODE = {kind: -1 - k for k, kind in enumerate(Refusal)}
 _TIMES = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S", "DATE")
-_FETCHED = 50_000
-
-
-def literal(path: Path) -> str:
-    """A path in which DuckDB takes stars and brackets for what they are."""
-    return glob.escape(str(path))
+_ROWS_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +47,24 @@ class ParquetFile:
 
     @property
     def direct(self) -> bool:
-        """Whether SQL can sort it; otherwise Python has to read the times."""
+        """Whether SQL can validate it; otherwise Python reads the times."""
         return self.types[1] not in ("VARCHAR", "BLOB", "DOUBLE", "FLOAT") and not self.types[1].startswith("DECIMAL")
 
     @property
     def select(self) -> str:
         """The rows, as they are; text that is not UTF-8 is empty."""
-        file = _text(literal(self.path))
-        names = list(zip("abcd", self.columns.all, strict=False))
+        file = quote_text(literal_path(self.path))
+        names = [(key, quote_name(name)) for key, name in zip("abcd", self.columns.all, strict=False)]
         if not self.broken:
-            return f"SELECT {', '.join(f'{_quoted(name)} AS {key}' for key, name in names)} FROM read_parquet({file})"  # noqa: S608
+            return f"SELECT {', '.join(f'{name} AS {key}' for key, name in names)} FROM read_parquet({file})"  # noqa: S608
         # What is not UTF-8 differs between a reading that replaces it and one that leaves it out.
         kept = ", ".join(
-            f"CASE WHEN r.{_quoted(name)} = i.{_quoted(name)} OR r.{_quoted(name)} IS NULL THEN r.{_quoted(name)} "
-            f"ELSE '' END AS {key}"
+            f"CASE WHEN r.{name} = i.{name} OR r.{name} IS NULL THEN r.{name} ELSE '' END AS {key}"
             if kind == "VARCHAR"
-            else f"r.{_quoted(name)} AS {key}"
+            else f"r.{name} AS {key}"
             for (key, name), kind in zip(names, self.types, strict=True)
         )
-        only = ", ".join(dict.fromkeys(_quoted(name) for _, name in names))
+        only = ", ".join(dict.fromkeys(name for _, name in names))
         readings = [
             f"(SELECT {only} FROM read_parquet({file}, utf8_validation = '{way}')) {way[0]}"  # noqa: S608
             for way in ("replace", "ignore")
@@ -117,7 +110,7 @@ class ParquetFile:
 
 
 def open_parquet(connection: duckdb.DuckDBPyConnection, path: Path, columns: Columns) -> tuple[ParquetFile, TimesSeen]:
-    """Look a Parquet file over; also say the first and last time in it where DuckDB can read them.
+    """Inspect a Parquet file; also give the first and last time in it where DuckDB can read them.
 
     Guarantees:
         A file without the columns it should have, or that is no Parquet, raises `Unreadable`.
@@ -126,9 +119,9 @@ def open_parquet(connection: duckdb.DuckDBPyConnection, path: Path, columns: Col
     import duckdb
 
     name = show_name(path)
-    with reading(path):
+    with duckdb_errors(path):
         try:
-            described = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({_text(literal(path))})")  # noqa: S608
+            described = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({quote_text(literal_path(path))})")  # noqa: S608
         except duckdb.InvalidInputException:
             raise Unreadable(
                 f"{name}: not a readable Parquet file. Nothing of it was counted.", file=str(path)
@@ -142,7 +135,7 @@ def open_parquet(connection: duckdb.DuckDBPyConnection, path: Path, columns: Col
         f"SELECT min(t), max(t){lengths} FROM (SELECT *, {{}} AS t FROM ({{}})) "  # noqa: S608
         f"WHERE t IS NULL OR t BETWEEN {EARLIEST} AND {LATEST}"
     )
-    with reading(path):
+    with duckdb_errors(path):
         try:
             found = connection.execute(probe.format(file.instant, file.select)).fetchall()
         except duckdb.InvalidInputException:
@@ -152,32 +145,29 @@ def open_parquet(connection: duckdb.DuckDBPyConnection, path: Path, columns: Col
 
 
 def python_rows(connection: duckdb.DuckDBPyConnection, file: ParquetFile) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows for Python to read: whether something is missing, name, time, place; some at a time."""
+    """Rows for Python to read, in batches: whether a value is missing, name, time, place."""
     time = "TRY(decode(b))" if file.types[1] == "BLOB" else "b"
     wanted = ", ".join([file.nothing, sql_name("a", file.types[0]), time, *file.places])
-    with reading(file.path):
+    with duckdb_errors(file.path):
         cursor = connection.cursor()
         cursor.execute(f"SELECT {wanted} FROM ({file.select})")  # noqa: S608
-        while some := cursor.fetchmany(_FETCHED):
-            yield some
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+            yield rows
 
 
-def sorting_select(file: ParquetFile, validator: EventValidator, acceptance_window: AcceptanceWindow) -> str:
-    """The select that sorts a file whose times DuckDB can read."""
+def validating_select(file: ParquetFile, validator: EventValidator, acceptance_window: AcceptanceWindow) -> str:
+    """The select that validates a file whose times DuckDB can read, into the columns of `staging`."""
     grid = validator.cells if isinstance(validator.cells, GridCells) else None
-    start, first, width = (
-        validator.timeline.start(1),
-        validator.timeline.start(acceptance_window.first),
-        validator.timeline.width,
-    )
+    timeline = validator.timeline
+    start, first, width = timeline.start(1), timeline.start(acceptance_window.first), timeline.width
     if grid is None:
-        where, unplaced, odd = f"{file.places[0]} AS x", "x IS NULL", "FALSE"
+        where, unplaced, bad_degrees = f"{file.places[0]} AS x", "x IS NULL", "FALSE"
         join, cell = "LEFT JOIN cells c ON c.name = e.x", f"coalesce(c.id, {validator.cells.other})"
     else:
         longitude, latitude = file.places
         where, join, unplaced = f"{longitude} AS x, {latitude} AS y", "", "FALSE"
-        odd = "(x IS NULL OR y IS NULL OR NOT (isfinite(x) AND isfinite(y)))"
-        cell = f"CASE WHEN {odd} THEN -1 ELSE {_field(grid)} END"
+        bad_degrees = "(x IS NULL OR y IS NULL OR NOT (isfinite(x) AND isfinite(y)))"
+        cell = f"CASE WHEN {bad_degrees} THEN -1 ELSE {_field(grid)} END"
     inner = (
         f"SELECT {sql_name('a', file.types[0])} AS u, {file.instant} AS t, {file.untimed} AS untimed, "  # noqa: S608
         f"{file.nothing} AS nothing, {where} FROM ({file.select})"
@@ -192,7 +182,7 @@ def sorting_select(file: ParquetFile, validator: EventValidator, acceptance_wind
         f"WHEN t < {first} THEN {_CODE[Refusal.LATE]} "
         f"WHEN t >= {acceptance_window.until} THEN {_CODE[Refusal.FUTURE]} "
         f"WHEN {'FALSE' if validator.group else 'p.id IS NULL'} THEN {_CODE[Refusal.UNLISTED]} "
-        f"WHEN {odd} THEN {_CODE[Refusal.PLACELESS]} "
+        f"WHEN {bad_degrees} THEN {_CODE[Refusal.PLACELESS]} "
         f"WHEN ({cell}) < 0 THEN {_CODE[Refusal.OUTSIDE]} ELSE 0 END"
     )
     outer = (
@@ -203,31 +193,9 @@ def sorting_select(file: ParquetFile, validator: EventValidator, acceptance_wind
     )
     slot = f"CAST(CASE WHEN kind < 0 THEN kind ELSE since // {width} END AS BIGINT)"
     return (
-        f"SELECT {slot} AS slot, person, CAST(s AS VARCHAR) AS stranger, since % {width} AS k, "  # noqa: S608
+        f"SELECT {slot} AS slot, person, CAST(s AS VARCHAR) AS unlisted, since % {width} AS k, "  # noqa: S608
         f"CAST(cell AS INTEGER) AS cell FROM ({outer})"
     )
-
-
-@contextmanager
-def reading(path: Path | None = None) -> Iterator[None]:
-    """Turn DuckDB's errors, which may quote data, into ours."""
-    import duckdb
-
-    name = "a file of events" if path is None else show_name(path)
-    failure: Exception | None = None
-    try:
-        yield
-    except duckdb.OutOfMemoryException:
-        failure = StoreFull("grouping the files needs more memory or disk than there is; no further slot was released")
-    except duckdb.Error as error:
-        full = "No space left" in str(error)
-        failure = Unreadable(f"{name}: cannot be read to its end ({type(error).__name__}). Nothing of it was counted.")
-        if full:
-            failure = StoreFull(
-                "the disk for temporary files is full; make room, then try again. No further slot was released"
-            )
-    if failure is not None:
-        raise failure from None
 
 
 def _degrees(column: str, kind: str) -> str:
@@ -239,7 +207,7 @@ def _degrees(column: str, kind: str) -> str:
     if kind not in ("VARCHAR", "BLOB"):
         return "CAST(NULL AS DOUBLE)"
     text = f"TRY(decode({column}))" if kind == "BLOB" else column
-    return f"CASE WHEN regexp_full_match({text}, {_text(NUMBER)}) THEN TRY_CAST(trim({text}) AS DOUBLE) END"
+    return f"CASE WHEN regexp_full_match({text}, {quote_text(NUMBER)}) THEN TRY_CAST(trim({text}) AS DOUBLE) END"
 
 
 def _field(grid: GridCells) -> str:
@@ -250,11 +218,3 @@ def _field(grid: GridCells) -> str:
     column = f"least({grid.across - 1}, CAST(floor((x - ({box.west!r})) / {across!r} * {grid.across}) AS INTEGER))"
     row = f"least({grid.up - 1}, CAST(floor((y - ({box.south!r})) / {up!r} * {grid.up}) AS INTEGER))"
     return f"CASE WHEN {inside} THEN {row} * {grid.across} + {column} ELSE {grid.other} END"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

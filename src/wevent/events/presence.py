@@ -1,8 +1,8 @@
-"""Whether somebody is still there: the cells of a slot's events come in, the rows of the slot go out.
+"""Carries people for some slots in the cell where they were last seen.
 
-`seen` counts people in the slots of their events alone. `carry` leaves them where they were last seen, in at most
-`age` slots, that of the event included (SPEC §1): so one slot of somebody's events moves up to `age` rows, which is
-why windows are widened and neighbours are by substitution.
+With the presence `seen` people count in the slots of their events alone. With `carry` they stay where they were last
+seen for at most `age` slots, that of the event included (SPEC §1). So the events of one slot move up to `age` rows of
+a person, which is why windows are widened and neighbours are by substitution.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Carry:
-    """Where everybody was last seen, and when.
+    """Where each person was last seen, and when.
 
     Guarantees:
         A person's row depends on that person's cells and on slots alone.
@@ -28,28 +28,28 @@ class Carry:
         if age < 1:
             raise InvalidSetting(f"people are carried for at least 1 slot, got {age}")
         self.age = age
-        self._cell = np.empty(0, np.int64)
-        self._slot = np.empty(0, np.int64)
+        self._cell = np.empty(0, np.int64)  # where each person was last seen, -1 if that is over (axes: person)
+        self._slot = np.empty(0, np.int64)  # and when; both are wiped as soon as the next slot does not need them
 
     def rows(self, slot: int, seen: Ints, registered: Bools | None = None) -> Ints:
-        """Take a slot's cells and give everybody's row.
+        """Take in a slot's cells and give the row of each person.
 
         Args:
             slot: its number.
-            seen: everybody's cell, -1 for who was not seen (axes: person).
-            registered: whose events count in this slot; without it everybody's (axes: person).
+            seen: the cell of each person, -1 for a person without events (axes: person).
+            registered: whose events count in this slot; without it those of all (axes: person).
 
         Returns:
-            Everybody's cell, -1 for nobody (axes: person).
+            The cell of each person, -1 for an absent one (axes: person).
 
         Guarantees:
-            As soon as somebody's carry ends, by age or because they left, where and when they were seen is wiped.
+            As soon as a person's carry ends, by age or because they left, where and when they were seen is wiped.
         """
         more = np.full(max(0, seen.size - self._cell.size), -1, np.int64)
         self._cell, self._slot = np.concatenate([self._cell, more]), np.concatenate([self._slot, more])
-        there = seen >= 0
-        self._cell[: seen.size][there] = seen[there]
-        self._slot[: seen.size][there] = slot
+        present = seen >= 0
+        self._cell[: seen.size][present] = seen[present]
+        self._slot[: seen.size][present] = slot
         gone = np.zeros(self._cell.size, bool)
         if registered is not None:
             gone[: registered.size] = ~registered[: gone.size]
@@ -63,11 +63,11 @@ class Carry:
         self._cell[chosen] = self._slot[chosen] = -1
 
     def state(self) -> Ints:
-        """Cells and slots, one after the other, for `take`."""
+        """Cells and slots, one after the other, for `restore`."""
         return np.concatenate([self._cell, self._slot])
 
-    def take(self, state: Ints) -> None:
+    def restore(self, state: Ints) -> None:
         """Go on from what `state` gave."""
         if state.size % 2:
-            raise CorruptState("what was carried has an odd length; restore the store from a whole copy")
+            raise CorruptState("the carried cells have an odd length; restore the store from a whole copy")
         self._cell, self._slot = (part.copy() for part in np.split(state, 2))

@@ -1,6 +1,6 @@
 """Names the reasons for which an event is not accepted, and says what an operator can do about each.
 
-A reason tells which setting or which part of the source is wrong, never what the event said.
+A reason names the setting or the part of the source that is wrong, never what the event holds.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ class Refusal(StrEnum):
     MALFORMED = "malformed"
     """No line of its format: broken quotes, another number of fields, no JSON object, not UTF-8, too long."""
     UNFINISHED = "without an end of line"
-    """The last line of a file that may have been cut: what stands there may be the beginning of another word."""
+    """The last line of a file that may have been cut off in the middle of a word."""
     INCOMPLETE = "without a declared column"
-    """A field that the settings name is not there, or null."""
+    """A field that the settings name is missing or null."""
     USERLESS = "with an unusable user"
     PLACELESS = "with an unusable place"
     UNTIMED = "with an unreadable time"
@@ -30,7 +30,7 @@ class Refusal(StrEnum):
     LATE = "late"
     """Its slot is closed."""
     FUTURE = "in the future"
-    """Later than the clock, or the operator's word, allows."""
+    """Later than the clock, or the operator, allows."""
     UNLISTED = "of unlisted people"
     OUTSIDE = "outside the cells"
 

@@ -1,7 +1,7 @@
 """Keeps events on the disk while they are grouped, and removes what a killed process left behind of them.
 
-A folder of one's own below the system's folder for temporary files, readable by its owner alone. The process holds a
-lock in it; whoever starts later removes the folders whose lock is free: their process is gone.
+Each process has a folder below the system's folder for temporary files, readable by its owner alone, and holds a lock
+in it. A process that starts later removes the folders whose lock is free: their process is gone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Scratch:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         beside = self.path / f"{_LOCK}.new"
         self._lock = _locked(beside, "w")
-        beside.replace(self.path / _LOCK)  # only now: what others see under this name is locked already
+        beside.replace(self.path / _LOCK)  # only now: a file that others see under this name is locked already
 
     def close(self) -> None:
         """Remove the folder."""
@@ -61,7 +61,7 @@ def _sweep(parent: Path) -> None:
 
 
 def _locked(path: Path, mode: str) -> IO[str] | None:
-    """The file, locked; None where somebody else holds it, or where files cannot be locked like this."""
+    """The file, locked; None where another process holds it, or where files cannot be locked like this."""
     file = path.open(mode, encoding="utf-8")
     try:
         import fcntl

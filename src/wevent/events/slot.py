@@ -1,4 +1,4 @@
-"""One slot of the stream: who is where comes in, in any of three forms, unread; a frozen `Slot` goes out."""
+"""Holds one slot of the stream, as places per person or counts per row, not yet checked against a register."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.errors import InvalidInput, TooManyCells, WrongShape
+from wevent.events.frames import DataFrame, read_column
 
 Places = Mapping[Any, Any] | npt.NDArray[np.integer[Any]]
 
@@ -25,9 +26,10 @@ class Slot:
             dimensions where the settings allow several cells). `None` is an empty slot.
         groups: for rows that stand for a group: name → whole counts per cell. Count nobody there who is registered, or
             who left and whose windows are still alive: the group's row knows nothing of what they spent, so their
-            windows would hold more than their budget. `Register.unknown` tells who may be counted.
-        strangers: the same for people whom nobody can keep from coming: never refused for being many, since that
-            would tell. Each cell is cut to the group's declared size instead, which moves by at most what they move.
+            windows would hold more than their budget. `Register.unknown` says who may be counted.
+        unlisted: the same for people who come without being declared: a slot is never refused because they are many,
+            since that would reveal them. Each cell is cut to the group's declared size instead, which moves by at most
+            what they move.
         counts: instead of `places` and `groups`, whole counts of shape (row, cell).
     """
 
@@ -58,3 +60,24 @@ class Slot:
                 )
             places[user] = cells
         return cls(number, places)
+
+    @classmethod
+    def from_frame(
+        cls, number: int, frame: DataFrame, user: str = "user", cell: str = "cell", contributions: int = 1
+    ) -> Slot:
+        """Read a pandas or polars DataFrame with a row for each person who is present.
+
+        Args:
+            number: of the slot.
+            frame: people and cells; absent people have no row.
+            user: the name of the column of users.
+            cell: the name of the column of cells.
+            contributions: how many rows one user may have.
+
+        Guarantees:
+            A missing column or value raises `InvalidInput`, and too many rows of one user `TooManyCells`; no message
+            names a user or a cell.
+        """
+        return cls.from_pairs(
+            number, zip(read_column(frame, user), read_column(frame, cell), strict=True), contributions
+        )

@@ -1,4 +1,7 @@
-"""Keeps the tables of people, cells and events inside DuckDB while files are grouped."""
+"""Stages validated events in tables inside DuckDB, whatever the format they came in, and orders them by slot.
+
+A refused event is staged too, with a negative slot that says why, so that every event is counted once.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ if TYPE_CHECKING:
     import duckdb
 
 ACCEPTED = "accepted"
-"""The tally of events that were taken."""
+"""The tally of accepted events."""
 
 REFUSALS = {-1 - k: kind.value for k, kind in enumerate(Refusal)}
-"""In the table, a refused event has a negative slot that tells why."""
+"""The reason of a refusal by the negative slot that a refused event has in the table."""
 
 
 class Staging:
@@ -37,23 +40,23 @@ class Staging:
             "cells", "name VARCHAR, id INTEGER", {"name": _words(cells), "id": np.arange(len(cells), dtype=np.int32)}
         )
         connection.execute(
-            "CREATE TABLE staged (slot BIGINT, person INTEGER, stranger VARCHAR, k BIGINT, cell INTEGER)"
+            "CREATE TABLE staged (slot BIGINT, person INTEGER, unlisted VARCHAR, k BIGINT, cell INTEGER)"
         )
 
     @property
     def select(self) -> str:
-        """The events that were inserted."""
-        return "SELECT slot, person, stranger, k, cell FROM staged"
+        """The select of the events that were inserted."""
+        return "SELECT slot, person, unlisted, k, cell FROM staged"
 
     def insert(self, events: AcceptedEvents) -> None:
-        """Hand over events that were sorted elsewhere."""
+        """Insert events that were validated in Python; their slots are counted from the first one that is open."""
         if not events.slot.size:
             return
-        unlisted = [events.unlisted[-1 - person] if person < 0 else None for person in events.person.tolist()]
+        names = [events.unlisted[-1 - person] if person < 0 else None for person in events.person.tolist()]
         batch = {
             "slot": events.slot - self.acceptance_window.first,
             "person": np.maximum(events.person, -1).astype(np.int32),
-            "stranger": _words(unlisted),
+            "unlisted": _words(names),
             "k": events.offset,
             "cell": events.cell.astype(np.int32),
         }
@@ -63,7 +66,7 @@ class Staging:
 
     def ordering(self, selects: Sequence[str]) -> list[str]:
         """Statements that put all events into the table `events`, slot after slot, refused ones first."""
-        columns = "slot, person, k, cell" + (", stranger" if self.validator.group else "")
+        columns = "slot, person, k, cell" + (", unlisted" if self.validator.group else "")
         return [f"CREATE TABLE events AS SELECT {columns} FROM ({' UNION ALL '.join(selects)}) ORDER BY slot"]  # noqa: S608
 
     def _fill(self, table: str, columns: str, batch: dict[str, npt.NDArray[Any]]) -> None:

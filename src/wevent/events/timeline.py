@@ -1,4 +1,4 @@
-"""Cuts time into slots: says which slot holds an instant, and when a slot begins and ends.
+"""Cuts time into slots: finds the slot of an instant, and the begin and end of a slot.
 
 All instants are whole microseconds since 1970 in UTC. Slot 1 is the one that holds `first`; slots lie on the grid of
 `origin` and `width`.

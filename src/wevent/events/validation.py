@@ -1,6 +1,6 @@
-"""Sorts events into slots and gives people and cells their numbers; counts what it refuses, by reason.
+"""Decides which events are accepted, numbers their slots, people and cells, and counts refusals by reason.
 
-Each event is looked at by itself. Whether it is taken depends on its own words, on a public clock and on public
+Each event is validated by itself. Whether it is accepted depends on its own values, on a public clock and on public
 settings, never on another event.
 """
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from wevent.events.bounding import Ints
 from wevent.events.cells import Cells
-from wevent.events.formats import Raw, Reader
+from wevent.events.formats import RawEvent, Reader
+from wevent.events.one_cell import Ints
 from wevent.events.refusals import Refusal, RefusedEvent
 from wevent.events.timeline import Timeline, TimesSeen
 
@@ -36,7 +36,7 @@ class AcceptedEvents:
         person: the number of the person, or -1 - k for the k-th of `unlisted`.
         offset: microseconds since the slot began.
         cell: the index of the cell.
-        strangers: names of people who are not listed but count into the group.
+        unlisted: names of people who are not listed but count into the group.
         refused: numbers of refusals.
         seen: the first and the last readable time among all of them, refused ones included.
     """
@@ -52,12 +52,12 @@ class AcceptedEvents:
 
 @dataclass(frozen=True, slots=True)
 class EventValidator:
-    """What events are held against.
+    """Checks events against public settings.
 
     Attributes:
         timeline: where slots begin.
         cells: the declared cells.
-        people: the number of everybody who is listed, by name.
+        people: the number of each listed person, by name.
         group: whether people who are not listed count into the declared group.
     """
 
@@ -66,11 +66,13 @@ class EventValidator:
     people: Mapping[str, int] = field(repr=False)
     group: bool
 
-    def sort(self, lines: Iterable[bytes | None], read: Reader, acceptance_window: AcceptanceWindow) -> AcceptedEvents:
-        """Sort the lines of a file; empty ones are nothing."""
+    def validate_lines(
+        self, lines: Iterable[bytes | None], read: Reader, acceptance_window: AcceptanceWindow
+    ) -> AcceptedEvents:
+        """Validate the lines of a file; empty ones are passed over."""
         refused: Counter[Refusal] = Counter()
 
-        def told() -> Iterable[Raw]:
+        def read_events() -> Iterable[RawEvent]:
             for line in lines:
                 if line is None:
                     refused[Refusal.MALFORMED] += 1
@@ -80,19 +82,19 @@ class EventValidator:
                     except RefusedEvent as refusal:
                         refused[refusal.kind] += 1
 
-        return self.sort_raw(told(), acceptance_window, refused)
+        return self.validate(read_events(), acceptance_window, refused)
 
-    def sort_raw(
-        self, events: Iterable[Raw], acceptance_window: AcceptanceWindow, refused: Counter[Refusal] | None = None
+    def validate(
+        self, events: Iterable[RawEvent], acceptance_window: AcceptanceWindow, refused: Counter[Refusal] | None = None
     ) -> AcceptedEvents:
-        """Sort events that were read.
+        """Validate events that were read.
 
         Guarantees:
             Every event is either in the result, in the slot that holds its instant, or counted once in `refused`.
-            An event's fate does not depend on other events.
+            Whether an event is accepted does not depend on other events.
         """
         refused = Counter() if refused is None else refused
-        taken: list[tuple[int, int, int, int]] = []
+        accepted: list[tuple[int, int, int, int]] = []
         unlisted: dict[str, int] = {}
         start, width = self.timeline.start(1), self.timeline.width
         first = last = None
@@ -128,12 +130,12 @@ class EventValidator:
             if cell < 0:
                 refused[Refusal.OUTSIDE] += 1
                 continue
-            taken.append((slot, person, since % width, cell))
-        slots, persons, offsets, cells = np.array(taken, np.int64).reshape(-1, 4).T
+            accepted.append((slot, person, since % width, cell))
+        slots, persons, offsets, cells = np.array(accepted, np.int64).reshape(-1, 4).T
         return AcceptedEvents(slots, persons, offsets, cells, list(unlisted), refused, TimesSeen(first, last))
 
 
-def unfinished() -> AcceptedEvents:
-    """One line that was refused because it has no end."""
+def refuse_unfinished() -> AcceptedEvents:
+    """The refusal of one line that has no end."""
     none = np.empty(0, np.int64)
     return AcceptedEvents(none, none, none, none, [], Counter({Refusal.UNFINISHED: 1}))

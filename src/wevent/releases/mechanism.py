@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from wevent.budgets.schedules import Schedule
 from wevent.decisions.change import Trigger
@@ -14,26 +13,21 @@ from wevent.releases.filters import Filter, Unfiltered
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """A named choice on the axes schedule, trigger, estimator and filter.
-
-    Schedules and triggers may learn from slot to slot. So this is a pattern: each publisher works with axes of its own.
+    """A named choice on each axis, as functions that make it: a class, or anything that is called without arguments.
 
     Guarantees:
         Two publishers made from one mechanism share nothing that either of them changes.
+
+    Attributes:
+        name: as in reports and configurations.
+        schedule: makes the schedule, which offers budgets.
+        trigger: makes the trigger, which decides whether to publish.
+        estimator: makes the estimator, which makes one count out of many budgets.
+        filter: makes the filter for a number of cells; it says what is shown.
     """
 
     name: str
-    schedule: Schedule
-    trigger: Trigger
-    estimator: Estimator = field(default_factory=Sampled)
+    schedule: Callable[[], Schedule]
+    trigger: Callable[[], Trigger]
+    estimator: Callable[[], Estimator] = Sampled
     filter: Callable[[int], Filter] = Unfiltered
-
-    def fresh(self) -> Mechanism:
-        """The same choice with axes of its own; a trigger that follows the schedule follows the new one."""
-        schedule, trigger, estimator = copy.deepcopy((self.schedule, self.trigger, self.estimator))
-        return Mechanism(self.name, schedule, trigger, estimator, self.filter)
-
-    @property
-    def plain(self) -> bool:
-        """Whether the last published counts, which are whole, are all that is shown."""
-        return self.filter is Unfiltered and self.estimator.whole

@@ -20,12 +20,14 @@ from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain, Reader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
-from wevent.decisions.change_detection import WatchTrigger, least_seen
+from wevent.decisions.change import DecisionInput
+from wevent.decisions.change_detection import smallest_detectable_change
 from wevent.decisions.evidence import Offers
 from wevent.decisions.selection import Selection, choose_threshold
 from wevent.errors import EmptyRegister, SeededNoiseRefused, SlotOutOfOrder
 from wevent.events.slot import Slot
 from wevent.noise import Noise, SecureNoise
+from wevent.releases.filters import Unfiltered
 from wevent.releases.journal import Journal, MemoryJournal
 from wevent.releases.mechanism import Mechanism as Mechanism
 from wevent.releases.release import Decision, Raw, Release, Trace, expected_error
@@ -58,7 +60,8 @@ class Publisher(Single):
         fast: bool | None = None,
     ) -> None:
         self.privacy = privacy or Privacy()
-        self.mechanism = mechanism = mechanism.fresh()
+        self.mechanism = mechanism
+        self.schedule, self.trigger, self.estimator = mechanism.schedule(), mechanism.trigger(), mechanism.estimator()
         self.domain = Domain(cells)
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self._noise: Noise = SecureNoise() if noise is None else noise
@@ -67,14 +70,12 @@ class Publisher(Single):
                 "seeded noise is for tests and study and cannot be kept in a durable journal; leave `noise` out"
             )
         fast = has_numba() if fast is None else fast
-        dynamic = mechanism.schedule.dynamic is not None
-        self.ledger = Ledger(
-            self.privacy, history_slots, fast=fast and mechanism.schedule.dynamic not in (None, "rows")
-        )
-        self.members = Membership(register, self.ledger, dynamic=dynamic)
+        dynamic = self.schedule.dynamic
+        self.ledger = Ledger(self.privacy, history_slots, fast=fast and dynamic not in (None, "rows"))
+        self.members = Membership(register, self.ledger, dynamic=dynamic is not None)
         self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
         self._reader.prepare(self.members.rows(), self.ledger.rows)
-        self.view = mechanism.filter(len(self.domain))
+        self.filter = mechanism.filter(len(self.domain))
         self.trace: Trace | None = None
 
     def __repr__(self) -> str:
@@ -107,12 +108,12 @@ class Publisher(Single):
     @property
     def last(self) -> tuple[Counts | npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """What is shown without news, and its standard errors; zeros and infinities before anything (axes: cell)."""
-        shown = self.view.repeat(self.ledger.slot)
+        shown = self.filter.repeat(self.ledger.slot)
         return shown.counts, shown.standard_error
 
     def keep_last(self, counts: Counts | npt.NDArray[np.float64], error: npt.NDArray[np.float64]) -> None:
         """Go on from counts that were published before."""
-        self.view.keep(counts, error)
+        self.filter.keep(counts, error)
 
     def take(self, ledger: Ledger, members: Membership) -> None:
         """Go on with a ledger and a membership that were kept."""
@@ -121,20 +122,18 @@ class Publisher(Single):
 
     def state(self) -> dict[str, Any]:
         """What a kind of publisher remembers besides, as plain values and arrays."""
-        schedule, trigger = self.mechanism.schedule, self.mechanism.trigger
-        return {
-            "view": self.view.state(),
-            "schedule": schedule.state(),
-            "trigger": trigger.state() if isinstance(trigger, WatchTrigger) else None,
-        }
+        return {"filter": self.filter.state(), "schedule": self.schedule.state(), "trigger": self.trigger.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with what `state` gave."""
-        schedule, trigger = self.mechanism.schedule, self.mechanism.trigger
-        self.view.restore(state["view"])
-        schedule.restore(state["schedule"])
-        if isinstance(trigger, WatchTrigger):
-            trigger.restore(state["trigger"])
+        self.filter.restore(state["filter"])
+        self.schedule.restore(state["schedule"])
+        self.trigger.restore(state["trigger"])
+
+    @property
+    def unfiltered(self) -> bool:
+        """Whether the last published counts, which are integers, are all that is shown."""
+        return self.mechanism.filter is Unfiltered and self.estimator.whole
 
     def repeat(self, slot: int) -> Release:
         """The last counts again, for a slot that is lost."""
@@ -160,15 +159,13 @@ class Publisher(Single):
         tally = self._read(slot)
         offer, borders = self._charge()
         self.ledger.charge(offer)
-        view, trigger = self.view, self.mechanism.trigger
-        usual = trigger.state() if isinstance(trigger, WatchTrigger) else None
+        filter_before, trigger_before = self.filter, self.trigger.state()
         try:
             self._noise.rekey()
             release = self.journal.settle(self._draw(tally, offer, borders))
         except BaseException:
-            self.view = view  # what was not kept was not shown, and nothing is learned from it
-            if isinstance(trigger, WatchTrigger) and usual is not None:
-                trigger.restore(usual)
+            self.filter = filter_before  # what was not kept was not shown, and nothing is learned from it
+            self.trigger.restore(trigger_before)
             charged = offer.change_budget + offer.publish_budget
             self.trace = Trace(offer.slot, offer.change_budget, offer.publish_budget, charged, borders, None)
             with suppress(Exception):  # a journal that cannot keep even this finds the bare charge when it starts again
@@ -183,7 +180,7 @@ class Publisher(Single):
         Guarantees:
             If the charge cannot be kept, everything is as before and the slot can be tried again.
         """
-        schedule = self.mechanism.schedule
+        schedule = self.schedule
         before = schedule.state()
         try:
             schedule.plan(self.ledger.view(), self._forecast_errors)
@@ -199,20 +196,20 @@ class Publisher(Single):
         self, intervals: npt.NDArray[np.int64], budgets: Units, change_budget: Units | None = None
     ) -> npt.NDArray[np.float64] | None:
         """Expected squared error of publishing at such intervals with such budgets (axes: interval, row)."""
-        sizes, s, view = self.ledger.view().forecast_view.sizes, self.privacy.sensitivity, self.view
+        sizes, s = self.ledger.view().forecast_view.sizes, self.privacy.sensitivity
         if change_budget is not None and not self._sees(change_budget, sizes):
             return None
         gap = intervals.astype(np.float64)
-        seen = self.mechanism.estimator.forecast(Offers(budgets, gap), sizes, s, view.public)
-        errors = view.forecast_error(gap, seen.noise, self._most, watched=change_budget is not None)
+        seen = self.estimator.forecast(Offers(budgets, gap), sizes, s, self.filter.public)
+        errors = self.filter.forecast_error(gap, seen.noise, self._most, watched=change_budget is not None)
         return None if errors is None else errors + seen.lean
 
     def _sees(self, change_budget: Units, sizes: npt.NDArray[np.int64]) -> bool:
         """Whether there were jumps, and such budgets would show the next one."""
-        if not self.view.reach > 0:
+        if not self.filter.reach > 0:
             return False
         selection = choose_threshold(change_budget, sizes, self.privacy.sensitivity)
-        return self.view.reach > least_seen(selection, self.privacy.sensitivity, len(self.domain))
+        return self.filter.reach > smallest_detectable_change(selection, self.privacy.sensitivity, len(self.domain))
 
     @property
     def _most(self) -> int:
@@ -241,7 +238,7 @@ class Publisher(Single):
 
     def _borders(self) -> npt.NDArray[np.float64] | None:
         """For the trace; not for very many rows, where it would cost more than the step."""
-        wanted = self.mechanism.schedule.dynamic == "absorption" and self.ledger.rows <= _TRACED_ROWS
+        wanted = self.schedule.dynamic == "absorption" and self.ledger.rows <= _TRACED_ROWS
         return self.ledger.borders() if wanted else None
 
     def _draw(self, tally: Tally, offer: Offer, borders: npt.NDArray[np.float64] | None) -> Release:
@@ -250,17 +247,18 @@ class Publisher(Single):
                 offer.slot, offer.change_budget, offer.publish_budget, offer.change_budget, borders, None
             )
             return self._repeat(offer.slot, Decision.NULLIFIED, None)
-        sizes, s, estimator, view = self.ledger.all_sizes, self.privacy.sensitivity, self.mechanism.estimator, self.view
-        selection = estimator.choose(offer.publish_budget, sizes, s, view.public)
-        verdict = self.mechanism.trigger.decide(tally, offer, selection, view.reference, sizes, s, self._noise)
+        sizes, s, estimator = self.ledger.all_sizes, self.privacy.sensitivity, self.estimator
+        selection = estimator.choose(offer.publish_budget, sizes, s, self.filter.public)
+        given = DecisionInput(tally, offer, selection, self.filter.reference, sizes, s, self._noise)
+        verdict = self.trigger.decide(given)
         spent = offer.change_budget + offer.publish_budget if verdict.publish else offer.change_budget
         self.trace = Trace(offer.slot, offer.change_budget, offer.publish_budget, spent, borders, verdict.change)
         if not verdict.publish:
             return self._repeat(offer.slot, Decision.SKIPPED, selection)
-        evidence = estimator.draw(tally, selection, sizes, s, self._noise, view.public)
-        self.view = view.copy()
-        self.view.disturb(verdict.jump)
-        shown = self.view.publish(offer.slot, evidence, self._most)
+        evidence = estimator.draw(tally, selection, sizes, s, self._noise, self.filter.public)
+        self.filter = self.filter.copy()
+        self.filter.disturb(verdict.jump)
+        shown = self.filter.publish(offer.slot, evidence, self._most)
         return Release(
             offer.slot,
             shown.counts,
@@ -270,10 +268,13 @@ class Publisher(Single):
             expected_error(selection),
             None if shown.evidence is None else Raw(shown.evidence.counts, np.sqrt(shown.evidence.variance)),
             estimator.assumption,
+            self.domain.names,
         )
 
     def _repeat(self, slot: int, decision: Decision, selection: Selection | None) -> Release:
         expected = None if selection is None else expected_error(selection)
         threshold = None if selection is None or expected is None else selection.threshold / 1e9
-        shown, assumption = self.view.repeat(slot), self.mechanism.estimator.assumption
-        return Release(slot, shown.counts, decision, threshold, shown.standard_error, expected, assumption=assumption)
+        shown, assumption = self.filter.repeat(slot), self.estimator.assumption
+        return Release(
+            slot, shown.counts, decision, threshold, shown.standard_error, expected, None, assumption, self.domain.names
+        )

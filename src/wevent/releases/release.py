@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from wevent.cohorts.counting import Counts
 from wevent.decisions.change import Change
 from wevent.decisions.selection import Selection
+from wevent.releases import display
 from wevent.units import Units
 
 NORMAL_95 = 1.959963984540054
@@ -73,6 +76,7 @@ class Release:
         error: what a publication in this slot would be off by; for the operator. None if nothing was on offer.
         raw: what was published before any filter; None if nothing was.
         assumption: what must be true for the counts to be right in the mean; None if nothing must.
+        cells: names of the cells, in the order of the counts; their indices if they have no names.
     """
 
     slot: int
@@ -83,6 +87,35 @@ class Release:
     error: ExpectedError | None = field(repr=False)
     raw: Raw | None = field(default=None, repr=False)
     assumption: str | None = field(default=None, repr=False)
+    cells: Sequence[Hashable] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.cells:
+            object.__setattr__(self, "cells", range(len(self.counts)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Slot, decision, threshold, and counts, standard errors and intervals by cell, all as plain values.
+
+        Guarantees:
+            The keys and values are those of `wevent releases --format ndjson`, but for `start`: None stands for a
+            value of which nothing was published yet.
+        """
+        return display.to_dict(self)
+
+    def to_frame(self, library: display.FrameLibrary | None = None) -> Any:
+        """A pandas or polars DataFrame: slot, decision, cell, count, standard_error, low and high, a row for each cell.
+
+        Args:
+            library: which of the two; by default pandas if it is installed, otherwise polars.
+
+        Guarantees:
+            If the library is not installed, `InvalidSetting` says so. Values of which nothing was published yet are
+            missing.
+        """
+        return display.to_frame(self, library)
+
+    def _repr_html_(self) -> str:
+        return display.to_html(self)
 
     @property
     def low(self) -> npt.NDArray[np.float64]:

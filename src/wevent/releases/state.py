@@ -15,7 +15,6 @@ import numpy as np
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.decisions.change_detection import WatchTrigger
 from wevent.errors import CorruptState, StoreVersion
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Decision, Release
@@ -51,7 +50,7 @@ def restore(publisher: Publisher, data: bytes) -> None:
             f"the kept publisher has {state['counts'].size} cells and this one {len(publisher.domain)}; "
             "use the settings that the stream began with"
         )
-    dynamic = publisher.mechanism.schedule.dynamic is not None
+    dynamic = publisher.schedule.dynamic is not None
     ledger = Ledger.from_bytes(state["ledger"].tobytes(), publisher.privacy)
     ledger.fast = publisher.ledger.fast
     publisher.take(ledger, Membership.from_state(state["members"], ledger, dynamic=dynamic))
@@ -67,7 +66,7 @@ def replay(publisher: Publisher, offer: Offer, release: Release) -> None:
     """
     publisher.members.begin_slot()
     if publisher.ledger.individual is not None:  # which is faster with an offer of its own
-        own = publisher.ledger.offer(publisher.mechanism.schedule)
+        own = publisher.ledger.offer(publisher.schedule)
         same = np.array_equal(own.change_budget, offer.change_budget) and np.array_equal(
             own.publish_budget, offer.publish_budget
         )
@@ -84,7 +83,7 @@ def replay(publisher: Publisher, offer: Offer, release: Release) -> None:
 
 def planned(publisher: Publisher) -> dict[str, bytes]:
     """What the schedule decided before the slot that is charged next; to be kept with its charge."""
-    state = publisher.mechanism.schedule.state()
+    state = publisher.schedule.state()
     return {"schedule": pack(state)} if state else {}
 
 
@@ -94,11 +93,11 @@ def learned(publisher: Publisher, decision: Decision) -> dict[str, bytes]:
     Guarantees:
         Nothing where the last whole counts are all that is shown: `replay` brings those back.
     """
-    parts, trigger = {}, publisher.mechanism.trigger
-    if decision is Decision.PUBLISHED and not publisher.mechanism.plain:
-        parts["view"] = pack(publisher.view.state())
-    if isinstance(trigger, WatchTrigger):
-        parts["trigger"] = pack(trigger.state())
+    parts, trigger = {}, publisher.trigger.state()
+    if decision is Decision.PUBLISHED and not publisher.unfiltered:
+        parts["filter"] = pack(publisher.filter.state())
+    if trigger:
+        parts["trigger"] = pack(trigger)
     return parts
 
 

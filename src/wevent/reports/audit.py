@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.budgets.feasibility import DynamicPromise, FixedPromise, Promise, Use, uses
-from wevent.reports.changes import unlawful_changes
-from wevent.reports.findings import Audit, Line, Terms, Violation
-from wevent.reports.history import GROUP, Asked, History, SlotRecord
+from wevent.reports.early_changes import early_changes
+from wevent.reports.findings import Audit, AuditedPromise, PromisedTerms, Violation
+from wevent.reports.history import GROUP, Asked, SlotRecord, StreamHistory
 from wevent.units import show
 
 Progress = Callable[[int, int], None]
@@ -34,12 +34,12 @@ class PersonClass:
         unlisted_until: the last slot in which they may have been among the unlisted people, 0 if in none.
     """
 
-    seats: tuple[tuple[int, int], ...]
+    row_assignments: tuple[tuple[int, int], ...]
     asked: tuple[Asked, ...]
     unlisted_until: int
 
 
-def audit(history: History, progress: Progress | None = None) -> Audit:
+def audit(history: StreamHistory, progress: Progress | None = None) -> Audit:
     """Prove from the stored history that no window of anybody's ever held more than was promised.
 
     Guarantees:
@@ -51,12 +51,12 @@ def audit(history: History, progress: Progress | None = None) -> Audit:
         Windows that reach into slots given up after a restore hold nothing spent after them, and nobody spends
         anything while everybody is held back.
     """
-    found = [*_whole_history(history), *_held_back(history), *unlawful_changes(history)]
+    found = [*_whole_history(history), *_held_back(history), *early_changes(history)]
     carry = int(history.settings.get("people.carry", 1))
     last = history.slots[-1].slot if history.slots else 0
     spent = {record.slot: record.spent for record in history.slots if not record.forfeited}
     forfeited = [record.slot for record in history.slots if record.forfeited]
-    lines: dict[Terms, _Tally] = {}
+    lines: dict[PromisedTerms, _Tally] = {}
     classes = person_classes(history)
     unlisted = spends_of_unlisted(history, spent, last)
     for done, (people, persons) in enumerate(classes.items(), start=1):
@@ -82,7 +82,7 @@ def audit(history: History, progress: Progress | None = None) -> Audit:
     decisions: dict[str, int] = {}
     for record in history.slots:
         decisions[record.decision or "unreleased"] = decisions.get(record.decision or "unreleased", 0) + 1
-    told = [Line(terms, tally.people, tally.windows, tally.worst) for terms, tally in lines.items()]
+    told = [AuditedPromise(terms, tally.people, tally.windows, tally.worst) for terms, tally in lines.items()]
     found.sort(key=lambda violation: (violation.slot, violation.what))
     everybody = len([person for person in history.asked if person != GROUP])
     return Audit(history.name, last, everybody, len(classes), told, found, decisions, forfeited, history.held_until)
@@ -115,7 +115,7 @@ class _Tally:
         return broken
 
 
-def _whole_history(history: History) -> Iterable[Violation]:
+def _whole_history(history: StreamHistory) -> Iterable[Violation]:
     """Slots without gaps, each charged before it was released, with releases that fit what was decided."""
     published = 0
     for place, record in enumerate(history.slots, start=1):
@@ -147,13 +147,15 @@ def _record_problems(record: SlotRecord, published: int, newest: bool) -> Iterab
         yield "a slot does not show the last published counts"
 
 
-def _held_back(history: History) -> Iterator[Violation]:
+def _held_back(history: StreamHistory) -> Iterator[Violation]:
     """After a restore nobody spends anything while everybody is held back, at least as long as known windows are."""
     carry = int(history.settings.get("people.carry", 1))
     if not any(record.forfeited for record in history.slots):
         return
     until, longest, short = 0, 1, False
-    windows = sorted({(asked.since, _longest(asked) + carry - 1) for own in history.asked.values() for asked in own})
+    windows = sorted(
+        {(asked.from_slot, _longest(asked) + carry - 1) for own in history.asked.values() for asked in own}
+    )
     for record in history.slots:
         if not record.forfeited:
             if record.slot < until and record.spent.any():
@@ -179,17 +181,17 @@ def _longest(asked: Asked) -> int:
     return max(asked.window, asked.backward_window)
 
 
-def person_classes(history: History) -> dict[PersonClass, list[int]]:
+def person_classes(history: StreamHistory) -> dict[PersonClass, list[int]]:
     """People by their past: those who sat in the same rows and asked for the same are looked at once."""
     classes: dict[tuple[tuple[tuple[int, int], ...], tuple[Asked, ...], int], list[int]] = {}
     grouped = history.settings.get("people.group") is not None
     for person, asked in history.asked.items():
-        before = history.listed.get(person, asked[0].since) - 1 if grouped and person != GROUP else 0
-        classes.setdefault((tuple(history.seats.get(person, ())), tuple(asked), before), []).append(person)
+        before = history.listed.get(person, asked[0].from_slot) - 1 if grouped and person != GROUP else 0
+        classes.setdefault((tuple(history.row_assignments.get(person, ())), tuple(asked), before), []).append(person)
     return {PersonClass(*past): persons for past, persons in classes.items()}
 
 
-def how_many(persons: list[int], history: History) -> int:
+def how_many(persons: list[int], history: StreamHistory) -> int:
     """The number of people of a class; the declared group counts with its declared size."""
     group = history.settings.get("people.group")
     return sum(int(group["size"]) if person == GROUP and group else 1 for person in persons)
@@ -199,9 +201,9 @@ Spent = dict[int, npt.NDArray[np.int64]]
 """What every row spent, by slot (axes: row)."""
 
 
-def spends_of_unlisted(history: History, spent: Spent, last: int) -> list[int]:
+def spends_of_unlisted(history: StreamHistory, spent: Spent, last: int) -> list[int]:
     """What the row of unlisted people spent, slot by slot; nothing where there is none."""
-    rows = _rows(tuple(history.seats.get(GROUP, ())), last)
+    rows = _rows(tuple(history.row_assignments.get(GROUP, ())), last)
     units = [0] * last
     for slot, charges in spent.items():
         if 0 <= rows[slot] < charges.size:
@@ -209,32 +211,32 @@ def spends_of_unlisted(history: History, spent: Spent, last: int) -> list[int]:
     return units
 
 
-def _rows(seats: tuple[tuple[int, int], ...], last: int) -> list[int]:
+def _rows(row_assignments: tuple[tuple[int, int], ...], last: int) -> list[int]:
     """The row of every slot from 0 on, -1 for none."""
     row_of = [-1] * (last + 1)
-    ends = [since for since, _ in seats[1:]] + [last + 1]
-    for (since, row), end in zip(seats, ends, strict=bool(seats)):
-        row_of[since : min(end, last + 1)] = [row] * (min(end, last + 1) - since)
+    ends = [from_slot for from_slot, _ in row_assignments[1:]] + [last + 1]
+    for (from_slot, row), end in zip(row_assignments, ends, strict=bool(row_assignments)):
+        row_of[from_slot : min(end, last + 1)] = [row] * (min(end, last + 1) - from_slot)
     return row_of
 
 
 @dataclass(frozen=True, slots=True)
-class Spends:
+class ClassSpends:
     """What a class of people spent, slot by slot from 1 on; and what is wrong with how they were charged, and where."""
 
     units: list[int]
     problems: dict[str, int]
 
 
-def spends(people: PersonClass, spent: Spent, last: int, unlisted: list[int]) -> Spends:
+def spends(people: PersonClass, spent: Spent, last: int, unlisted: list[int]) -> ClassSpends:
     """What a class of people spent: in their own rows, and before they were listed in that of the unlisted."""
     units = [*unlisted[: people.unlisted_until], *[0] * (last - people.unlisted_until)][:last]
     in_force = [False] * (last + 1)
     for place, wish in enumerate(people.asked):
-        end = people.asked[place + 1].since if place + 1 < len(people.asked) else last + 1
-        for slot in range(wish.since, min(end, last + 1)):
+        end = people.asked[place + 1].from_slot if place + 1 < len(people.asked) else last + 1
+        for slot in range(wish.from_slot, min(end, last + 1)):
             in_force[slot] = wish.kind != "leave"
-    row_of = _rows(people.seats, last)
+    row_of = _rows(people.row_assignments, last)
     problems: dict[str, int] = {}
     for slot, charges in spent.items():
         row = row_of[slot]
@@ -244,32 +246,39 @@ def spends(people: PersonClass, spent: Spent, last: int, unlisted: list[int]) ->
                 problems.setdefault("somebody was counted in a row without a requirement in force", slot)
         elif in_force[slot]:
             problems.setdefault("somebody with a requirement in force was not charged", slot)
-    return Spends(units, problems)
+    return ClassSpends(units, problems)
 
 
-def _promises(asked: tuple[Asked, ...], last: int, carry: int) -> Iterable[tuple[Terms, list[Promise]]]:
+def _promises(asked: tuple[Asked, ...], last: int, carry: int) -> Iterable[tuple[PromisedTerms, list[Promise]]]:
     """Every promise to somebody, with windows widened where people are carried."""
     for place, wish in enumerate(asked):
-        end = asked[place + 1].since - 1 if place + 1 < len(asked) else last
-        if wish.kind == "leave" or end < wish.since:
+        end = asked[place + 1].from_slot - 1 if place + 1 < len(asked) else last
+        if wish.kind == "leave" or end < wish.from_slot:
             continue
         window = wish.window + carry - 1
         if wish.kind == "fixed":
-            yield Terms("fixed", wish.epsilon, wish.window), [FixedPromise(wish.epsilon, window, wish.since, end)]
+            yield (
+                PromisedTerms("fixed", wish.epsilon, wish.window),
+                [FixedPromise(wish.epsilon, window, wish.from_slot, end)],
+            )
             continue
         back = wish.backward_window + carry - 1
-        terms = Terms("dynamic", wish.epsilon, wish.window, wish.backward_epsilon, wish.backward_window)
+        terms = PromisedTerms("dynamic", wish.epsilon, wish.window, wish.backward_epsilon, wish.backward_window)
         sides = (wish.backward_epsilon, back, wish.epsilon, window)
-        yield terms, [DynamicPromise(slot, *sides) for slot in range(wish.since, end + 1)]
+        yield terms, [DynamicPromise(slot, *sides) for slot in range(wish.from_slot, end + 1)]
 
 
-def _while_unlisted(people: PersonClass, history: History, carry: int) -> Iterable[tuple[Terms, list[Promise]]]:
+def _while_unlisted(
+    people: PersonClass, history: StreamHistory, carry: int
+) -> Iterable[tuple[PromisedTerms, list[Promise]]]:
     """What was promised to people before they were listed."""
     if people.unlisted_until > 0:
         yield from _promises(tuple(history.asked.get(GROUP, ())), people.unlisted_until, carry)
 
 
-def _broken(use: Use, terms: Terms, units: list[int], forfeited: list[int], carry: int, people: int) -> Violation:
+def _broken(
+    use: Use, terms: PromisedTerms, units: list[int], forfeited: list[int], carry: int, people: int
+) -> Violation:
     slot, total = use.last, 0
     for slot in range(max(1, use.first), min(use.last, len(units)) + 1):
         total += _EVERYTHING if slot in forfeited else units[slot - 1]

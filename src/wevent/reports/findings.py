@@ -11,7 +11,7 @@ from wevent.units import show
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class PromisedTerms:
     """What was promised, in units and slots as people asked for it; the backward side is 0 for a fixed requirement."""
 
     kind: str
@@ -28,7 +28,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AuditedPromise:
     """A promise, how many people it was made to, and its worst window.
 
     Attributes:
@@ -38,7 +38,7 @@ class Line:
         worst: the window of the largest spent over allowed; None if nothing was spent in any.
     """
 
-    terms: Terms
+    terms: PromisedTerms
     people: int
     windows: int
     worst: Use | None
@@ -79,7 +79,7 @@ class Audit:
     slots: int
     people: int
     classes: int
-    lines: list[Line]
+    lines: list[AuditedPromise]
     violations: list[Violation]
     decisions: dict[str, int]
     forfeited: list[int] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Audit:
         }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: AuditedPromise) -> dict[str, Any]:
     terms, worst = line.terms, line.worst
     told: dict[str, Any] = {"kind": terms.kind, "epsilon": show(terms.epsilon), "window": terms.window}
     if terms.kind == "dynamic":

@@ -16,10 +16,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.errors import CorruptState
-from wevent.store.arrays import counts, real, whole
+from wevent.store.arrays import decode_counts, decode_floats, decode_integers
+from wevent.store.checksums import check, check_table, checked
 from wevent.store.database import Database
-from wevent.store.rows import check, check_table, checked
-from wevent.store.schema import releases, requirements, seats, shown, slots, waiting
+from wevent.store.schema import releases, requirement_changes, row_assignments, shown, slots, waiting
 from wevent.store.streams import find_stream
 
 Counts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ class SlotRecord:
 class Asked:
     """What somebody asked for since a slot, in units; `kind` is fixed, dynamic or leave."""
 
-    since: int
+    from_slot: int
     kind: str
     epsilon: int
     window: int
@@ -95,7 +95,7 @@ class Changes:
 
     number: npt.NDArray[np.int64]
     person: npt.NDArray[np.int64]
-    since: npt.NDArray[np.int64]
+    from_slot: npt.NDArray[np.int64]
     stored: npt.NDArray[np.int64]
     charged_slot: npt.NDArray[np.int64]
     begun_slot: npt.NDArray[np.int64]
@@ -103,7 +103,7 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class StreamHistory:
     """A stream's whole past.
 
     Attributes:
@@ -123,7 +123,7 @@ class History:
     settings: dict[str, Any]
     slots: list[SlotRecord] = field(repr=False)
     asked: dict[int, list[Asked]] = field(repr=False)
-    seats: dict[int, list[tuple[int, int]]] = field(repr=False)
+    row_assignments: dict[int, list[tuple[int, int]]] = field(repr=False)
     stale: int = 0
     assumptions: tuple[str, ...] = ()
     unshown: tuple[int, ...] = ()
@@ -136,7 +136,7 @@ class History:
         return max((record.slot + record.hold for record in self.slots if record.forfeited), default=0)
 
 
-def read_history(database: Database, name: str | None = None) -> History:
+def read_history(database: Database, name: str | None = None) -> StreamHistory:
     """Read a stream's past at one moment.
 
     Guarantees:
@@ -148,9 +148,11 @@ def read_history(database: Database, name: str | None = None) -> History:
         asked, listed, changes = _asked(connection, stream.id)
         _add_group(asked, settings)
         sat: dict[int, list[tuple[int, int]]] = {}
-        order = (seats.c.person, seats.c.since)
-        for _, person, since, row, *_ in checked(connection, seats, seats.c.stream == stream.id, order_by=order):
-            sat.setdefault(person, []).append((since, row))
+        order = (row_assignments.c.person, row_assignments.c.from_slot)
+        for _, person, from_slot, row, *_ in checked(
+            connection, row_assignments, row_assignments.c.stream == stream.id, order_by=order
+        ):
+            sat.setdefault(person, []).append((from_slot, row))
         over = sa.select(sa.func.max(releases.c.slot)).where(releases.c.stream == stream.id).scalar_subquery()
         stale = sa.select(sa.func.count()).select_from(waiting).where(waiting.c.stream == stream.id)
         left = connection.execute(stale.where(waiting.c.slot <= over)).scalar_one()
@@ -161,7 +163,7 @@ def read_history(database: Database, name: str | None = None) -> History:
     filtered = bool(said) or "privacy.estimator" in settings
     unshown = tuple(record.slot for record in past if filtered and record.decision and record.slot not in said)
     words = tuple(sorted({words for words in said.values() if words is not None}))
-    return History(stream.name, settings, past, asked, sat, left, words, unshown, changes, listed)
+    return StreamHistory(stream.name, settings, past, asked, sat, left, words, unshown, changes, listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +207,9 @@ def public_releases(database: Database, stream: int, cells: int, first: int, las
                     there = (releases.c.stream == stream) & (releases.c.slot == row.source)
                     kept = connection.execute(sa.select(releases).where(there)).one()
                     check(releases, [kept])
-                noisy, error = counts(kept.counts), real(kept.standard_error)
+                noisy, error = decode_counts(kept.counts), decode_floats(kept.standard_error)
             source = row.source
-            seen = (noisy, error) if row.view is None else (counts(row.view), real(row.view_error))
+            seen = (noisy, error) if row.view is None else (decode_counts(row.view), decode_floats(row.view_error))
             raw = (noisy, error) if row.decision == "published" else (None, None)
             yield PublicRelease(row.slot, row.decision, row.threshold, *seen, *raw)
 
@@ -229,39 +231,39 @@ def _slots(connection: Connection, stream: int) -> Iterator[SlotRecord]:
             decision,
             threshold,
             source,
-            whole(kept["change_budget"]),
-            whole(kept["publish_budget"]),
+            decode_integers(kept["change_budget"]),
+            decode_integers(kept["publish_budget"]),
             kept["hold"],
         )
     if ended:
         raise CorruptState("a release in the store has no charge; restore the store from a whole copy")
 
 
-_FACTS = ("number", "person", "since", "stored", "charged_slot", "begun_slot", "refused")
+_FACTS = ("number", "person", "from_slot", "stored", "charged_slot", "begun_slot", "refused")
 _TERMS = ("kind", "epsilon", "window", "backward_epsilon", "backward_window")
 
 
 def _asked(connection: Connection, stream: int) -> tuple[dict[int, list[Asked]], dict[int, int], Changes]:
     """What everybody asked for, since when they count as listed, and every change as it was stored."""
-    columns = requirements.c.keys()
+    columns = requirement_changes.c.keys()
     facts_of = itemgetter(*(columns.index(name) for name in _FACTS))
-    terms_of = itemgetter(columns.index("since"), *(columns.index(name) for name in _TERMS))
+    terms_of = itemgetter(columns.index("from_slot"), *(columns.index(name) for name in _TERMS))
     facts: list[tuple[int, ...]] = []
     asked: dict[int, list[Asked]] = {}
     listed: dict[int, int] = {}
     known: dict[tuple[Any, ...], Asked] = {}  # many people ask for the same: one object for all of them
-    order = (requirements.c.number,)
-    for row in checked(connection, requirements, requirements.c.stream == stream, order_by=order):
+    order = (requirement_changes.c.number,)
+    for row in checked(connection, requirement_changes, requirement_changes.c.stream == stream, order_by=order):
         fact, terms = facts_of(row), terms_of(row)
         facts.append(fact)
-        person, since = fact[1], fact[2]
-        listed[person] = min(listed.get(person, since), since)
+        person, from_slot = fact[1], fact[2]
+        listed[person] = min(listed.get(person, from_slot), from_slot)
         if fact[-1]:
             continue
         if terms not in known:
             known[terms] = Asked(terms[0], terms[1], *(number or 0 for number in terms[2:]))
         own = asked.setdefault(person, [])
-        if own and own[-1].since == since:  # overtaken before it took effect
+        if own and own[-1].from_slot == from_slot:  # overtaken before it took effect
             own.pop()
         own.append(known[terms])
     number, person_of, since_of, stored, charged, begun, refused = np.array(facts, np.int64).reshape(-1, len(_FACTS)).T

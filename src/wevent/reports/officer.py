@@ -9,9 +9,9 @@ from typing import Any
 
 from wevent.config.durations import show_duration
 from wevent.releases.empirical import EmpiricalLoss
-from wevent.reports.findings import Audit, Line
+from wevent.reports.combined_loss import CombinedLoss
+from wevent.reports.findings import Audit, AuditedPromise
 from wevent.reports.times import SlotTimes
-from wevent.reports.together import Together
 from wevent.reports.wording import settings_in_words
 from wevent.units import show
 
@@ -60,7 +60,7 @@ class Judged:
     assumptions: Sequence[str] = ()
 
 
-def officer_page(judged: Sequence[Judged], together: Sequence[Together] = (), made: str = "") -> str:
+def officer_page(judged: Sequence[Judged], together: Sequence[CombinedLoss] = (), made: str = "") -> str:
     """All streams of a store as one page, with what they may cost together; `made` says when, and by which program.
 
     Guarantees:
@@ -93,7 +93,7 @@ def _whole_verdict(judged: Sequence[Judged]) -> str:
     return f"<p class='broken'><strong>A promise was broken</strong> in {', '.join(map(escape, broken))}.</p>"
 
 
-def _together(together: Sequence[Together]) -> str:
+def _together(together: Sequence[CombinedLoss]) -> str:
     if not together:
         return ""
     rows = (
@@ -161,7 +161,7 @@ def _verdict(audit: Audit, times: SlotTimes) -> str:
     return f"<div class='broken'><strong>A promise was broken.</strong><ul>{items}</ul></div>"
 
 
-def _line(line: Line, times: SlotTimes) -> tuple[str, ...]:
+def _line(line: AuditedPromise, times: SlotTimes) -> tuple[str, ...]:
     if line.worst is None:
         return escape(str(line.terms)), f"{line.people:,}", "nothing was spent", "0", show(line.terms.epsilon), "0"
     use = line.worst

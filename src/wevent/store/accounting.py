@@ -7,14 +7,21 @@ streams an event counts as accepted when its slot is charged; until then it is o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.events.staging import ACCEPTED
-from wevent.store.intake import CHARGED, LOST, RELEASED, add_tallies
+from wevent.store.checksums import update
 from wevent.store.schema import tallies, waiting
+
+RELEASED = "released with their slot"
+LOST = "lost with their slot"
+CHARGED = "in a charged slot"
+WITH_THEIR_SLOT = (RELEASED, LOST, CHARGED)
+"""Kinds of tallies that say what became of accepted events; the others say which events were accepted or refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +78,29 @@ def drop_events(connection: Connection, stream: int, slot: int, *, lost: bool) -
     if came:
         connection.execute(tallies.delete().where(charged))
     add_tallies(connection, stream, {LOST if lost else RELEASED: int(waited) + came})
+
+
+def add_tallies(connection: Connection, stream: int, numbers: Mapping[str, int]) -> None:
+    """Count more events, by kind."""
+    for kind, number in numbers.items():
+        if not number:
+            continue
+        here = (tallies.c.stream == stream) & (tallies.c.kind == kind)
+        if update(connection, tallies, here, number=lambda before, more=number: before + more) == 0:
+            connection.execute(tallies.insert().values(stream=stream, kind=kind, number=number))
+
+
+def replace_refused(connection: Connection, stream: int, numbers: Mapping[str, int]) -> None:
+    """Count the refused events of a run that reads whole files, in place of those of the run before.
+
+    The next run may read the same files again, and would count the same events again.
+    """
+    kept = (ACCEPTED, *WITH_THEIR_SLOT)
+    connection.execute(tallies.delete().where(tallies.c.stream == stream, tallies.c.kind.not_in(kept)))
+    add_tallies(connection, stream, numbers)
+
+
+def read_tallies(connection: Connection, stream: int) -> dict[str, int]:
+    """How many events were accepted and refused so far, by kind; `read_account` says where the accepted ones are."""
+    order = sa.select(tallies.c.kind, tallies.c.number).where(tallies.c.stream == stream).order_by(tallies.c.kind)
+    return {kind: number for kind, number in connection.execute(order) if kind not in WITH_THEIR_SLOT}

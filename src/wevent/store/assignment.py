@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from wevent.budgets.membership import Membership
 from wevent.errors import CorruptState, RowMismatch
 from wevent.store.build import GROUP
-from wevent.store.schema import seats
+from wevent.store.schema import row_assignments
 
 Ints = npt.NDArray[np.int64]
 
@@ -117,9 +117,9 @@ class KeptAssignments:
 
     def __init__(self, connection: Connection, stream: int, first: int) -> None:
         found = connection.execute(
-            sa.select(seats.c.since, seats.c.person, seats.c.row)
-            .where(seats.c.stream == stream)
-            .order_by(seats.c.since)
+            sa.select(row_assignments.c.from_slot, row_assignments.c.person, row_assignments.c.row)
+            .where(row_assignments.c.stream == stream)
+            .order_by(row_assignments.c.from_slot)
         ).all()
         table = np.array([tuple(row) for row in found], np.int64).reshape(-1, 3)
         self._rows = np.full(int(table[:, 1].max(initial=-1)) + 2, -1, np.int64)  # axes: person + 1

@@ -14,14 +14,15 @@ from wevent.cohorts.requirement import (
     check_share_ratio,
     with_share,
 )
-from wevent.config.asking import serves_dynamic
 from wevent.config.model import Config
+from wevent.config.requirement_files import serves_dynamic
 from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
-from wevent.recipes import RECIPES
+from wevent.mechanisms import publisher_of
 from wevent.releases.journal import Journal
 from wevent.releases.publisher import Publisher
-from wevent.store.reconciling import Terms
-from wevent.store.requirements import Kept, per_person
+from wevent.store.effect import slot_of_clock
+from wevent.store.reconciling import OpeningTerms
+from wevent.store.requirements import StoredChange, group_by_person
 from wevent.units import MAX_WINDOW, UNBOUNDED
 
 GROUP = "group"
@@ -35,18 +36,19 @@ def found(config: Config, journal: Journal, asked: Mapping[int, Requirement] | N
         register = Register.from_rows({person: widened(wish, config.people.carry) for person, wish in asked.items()})
         if config.group is not None:
             register.with_group(GROUP, widened(config.group.requirement, config.people.carry), config.group.size)
-    return RECIPES[config.privacy.mechanism](
+    return publisher_of(
+        config.privacy.mechanism,
         register,
         list(config.cells.declared().names),
+        config.privacy.estimator,
         privacy=config.protection,
         journal=journal,
         history_slots=config.privacy.history_slots + config.people.carry - 1,
         fast=False,
-        **config.privacy.choices,
     )
 
 
-def admit(config: Config, changes: Iterable[Kept]) -> tuple[dict[int, Requirement], list[int]]:
+def admit(config: Config, changes: Iterable[StoredChange]) -> tuple[dict[int, Requirement], list[int]]:
     """Who begins with what in the first slot; and the numbers of changes that the limits refuse.
 
     Guarantees:
@@ -59,7 +61,7 @@ def admit(config: Config, changes: Iterable[Kept]) -> tuple[dict[int, Requiremen
     accepted: set[Requirement] = set()
     asked: dict[int, Requirement] = {}
     refused: list[int] = []
-    for own in per_person(changes):
+    for own in group_by_person(changes):
         for change in reversed([change for change in own if not change.refused]):
             if change.requirement is None:
                 break
@@ -80,13 +82,13 @@ def admit(config: Config, changes: Iterable[Kept]) -> tuple[dict[int, Requiremen
     return asked, refused
 
 
-def terms_of(config: Config, now: int, shown: int | None = None) -> Terms:
+def terms_of(config: Config, now: int, shown: int | None = None) -> OpeningTerms:
     """The terms of a configuration.
 
     Guarantees:
         A slot that has not begun by the clock cannot have been shown: naming one raises `InvalidSetting`.
     """
-    begun, carry = max(0, config.slots.timeline.number(now)), config.people.carry
+    begun, carry = slot_of_clock(config, now), config.people.carry
     if shown is not None and not 0 <= shown <= begun:
         raise InvalidSetting(
             f"slot {shown} cannot have been shown: by the clock slot {begun} is the newest that has begun. Say which "
@@ -94,7 +96,7 @@ def terms_of(config: Config, now: int, shown: int | None = None) -> Terms:
             begun=begun,
         )
     promised = 1 if config.group is None else config.group.requirement.window + carry - 1
-    return Terms(shown, begun, promised, min(MAX_WINDOW, config.privacy.limits.window + carry - 1))
+    return OpeningTerms(shown, begun, promised, min(MAX_WINDOW, config.privacy.limits.window + carry - 1))
 
 
 def widened(requirement: Requirement, carry: int) -> Requirement:

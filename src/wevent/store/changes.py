@@ -1,7 +1,6 @@
 """Stores requirement changes, each from the first slot on that begins after it is stored.
 
-That is after the last charged slot, after the last begun one (`store.begun`; the clock is read while the transaction
-holds the right to write), and not before the same person's latest change.
+`store.effect` says which slot that is. The clock is read while the transaction holds the right to write.
 """
 
 from __future__ import annotations
@@ -11,19 +10,21 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.events.names import to_name
-from wevent.store.counting import count_changes
+from wevent.store.checksums import update
 from wevent.store.database import Database
 from wevent.store.demand import move, read_demand, save_demand
-from wevent.store.planning import ChangePlan, HowStored, KnownPeople, RequirementChange, Stored
-from wevent.store.requirements import AT_ONCE, read_pasts
-from wevent.store.rows import update
-from wevent.store.schema import requirements, streams
+from wevent.store.effect import first_slot_in_force
+from wevent.store.planning import ChangeCounts, ChangePlan, ChangePolicy, KnownPeople
+from wevent.store.requirements import AT_ONCE, read_latest_changes
+from wevent.store.schema import requirement_changes, streams
 from wevent.store.sharing import one_at_a_time
+from wevent.store.witnessed_changes import count_changes
 from wevent.store.writer import Clock, StreamRow
 
-OWN = HowStored()
+OWN = ChangePolicy()
 """What somebody sets themselves."""
 
 MOST_AT_ONCE = 20_000
@@ -36,11 +37,11 @@ def store_changes(
     stream: StreamRow,
     changes: Iterable[RequirementChange],
     clock: Clock,
-    how: HowStored = OWN,
+    how: ChangePolicy = OWN,
     *,
     sync: bool = False,
     preview: bool = False,
-) -> Stored:
+) -> ChangeCounts:
     """Store what is new among changes; return how many of each kind.
 
     Args:
@@ -88,7 +89,9 @@ def store_changes(
     for first in range(0, len(again), MOST_AT_ONCE):
         part = again[first : first + MOST_AT_ONCE]
         more = _store(database, config, stream, part, clock, how)
-        stored.since = min(stored.since or more.since, more.since or stored.since) if first else more.since
+        stored.from_slot = (
+            min(stored.from_slot or more.from_slot, more.from_slot or stored.from_slot) if first else more.from_slot
+        )
         stored.add(more)
     return stored
 
@@ -99,8 +102,8 @@ def _store(
     stream: StreamRow,
     named: list[tuple[str, RequirementChange]],
     clock: Clock,
-    how: HowStored,
-) -> Stored:
+    how: ChangePolicy,
+) -> ChangeCounts:
     """Store changes in one transaction."""
     with database.write() as connection:
         connection.execute(streams.update().where(streams.c.id == stream.id).values(name=stream.name))  # one at a time
@@ -112,8 +115,15 @@ def _store(
         plan.check(connection)
         plan.save(connection)
         # last: the witness knows of changes before they are committed
-        count_changes(connection, stream, plan.stored.total, plan.longest, plan.marks)
+        count_changes(connection, stream, plan.stored.total, plan.longest, plan.fingerprints)
     return plan.stored
+
+
+def postpone_changes(connection: Connection, stream: int, slot: int, newest: int) -> None:
+    """Let changes that were stored after those up to number `newest` were applied to a slot wait for the next slot."""
+    late = (requirement_changes.c.number > newest) & (requirement_changes.c.from_slot <= slot)
+    from_slot = first_slot_in_force(charged_slot=slot, begun_slot=slot)
+    update(connection, requirement_changes, (requirement_changes.c.stream == stream) & late, from_slot=from_slot)
 
 
 def refuse_changes(connection: Connection, stream: int, numbers: Iterable[int]) -> None:
@@ -122,11 +132,13 @@ def refuse_changes(connection: Connection, stream: int, numbers: Iterable[int]) 
     if not wanted:
         return
     for first in range(0, len(wanted), AT_ONCE):
-        some = (requirements.c.stream == stream) & requirements.c.number.in_(wanted[first : first + AT_ONCE])
-        persons = connection.execute(sa.select(requirements.c.person).where(some)).scalars().all()
-        before = read_pasts(connection, stream, set(persons))
-        update(connection, requirements, some, refused=True)
-        after = read_pasts(connection, stream, set(persons))
+        some = (requirement_changes.c.stream == stream) & requirement_changes.c.number.in_(
+            wanted[first : first + AT_ONCE]
+        )
+        persons = connection.execute(sa.select(requirement_changes.c.person).where(some)).scalars().all()
+        before = read_latest_changes(connection, stream, set(persons))
+        update(connection, requirement_changes, some, refused=True)
+        after = read_latest_changes(connection, stream, set(persons))
         old = read_demand(connection, stream)
         new = old.copy()
         for person in set(persons):

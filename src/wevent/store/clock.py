@@ -16,7 +16,7 @@ _CLOSE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClockReading:
     """What time it is, in microseconds since 1970 UTC; `jump` is how far the clock is off, 0 if it can be trusted."""
 
     now: int
@@ -36,14 +36,14 @@ class GuardedClock:
         now, ran = self._both()
         self._start = now - ran
 
-    def read(self) -> Reading:
+    def read(self) -> ClockReading:
         """The time, and whether it can be believed."""
         now, ran = self._both()
         jump = now - ran - self._start
         if abs(jump) > self._limit:
-            return Reading(self._start + ran, jump)
+            return ClockReading(self._start + ran, jump)
         self._start += jump
-        return Reading(now, 0)
+        return ClockReading(now, 0)
 
     def _both(self) -> tuple[int, int]:
         """Both clocks at one moment; tried again if the process was held up in between."""

@@ -22,9 +22,8 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from wevent.errors import CorruptState, InvalidSetting, StoreUnavailable, StoreVersion
-from wevent.store.failures import DAMAGED, guarded
-from wevent.store.paths import look_at_path
-from wevent.store.rows import check
+from wevent.store.checksums import check
+from wevent.store.failures import DAMAGED, guarded, look_at_path
 from wevent.store.schema import about
 
 HEAD = "0001"

@@ -15,12 +15,12 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.cohorts.requirement import Fixed, Requirement, check_share_ratio, with_share
-from wevent.config.asking import check_requirement
 from wevent.config.model import Config
+from wevent.config.requirement_files import check_requirement
 from wevent.errors import InvalidRequirement, InvalidSetting
 from wevent.store.build import widened
-from wevent.store.requirements import Past, to_requirement, to_terms
-from wevent.store.rows import insert
+from wevent.store.checksums import insert
+from wevent.store.requirements import LatestChange, to_requirement, to_terms
 from wevent.store.schema import demand
 from wevent.units import UNBOUNDED
 
@@ -55,7 +55,7 @@ def save_demand(connection: Connection, stream: int, before: Mapping[Key, int], 
     insert(connection, demand, _COLUMNS, rows)
 
 
-def move(people: Counter[Key], before: Past | None, after: Past | None) -> None:
+def move(people: Counter[Key], before: LatestChange | None, after: LatestChange | None) -> None:
     """Count one person under another requirement; None, or a past that ends with leaving, counts nowhere."""
     if before is not None and before.requirement is not None:
         people[before.requirement, before.changed] -= 1

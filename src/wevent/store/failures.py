@@ -1,4 +1,4 @@
-"""Turns what SQLite and PostgreSQL say into the package's own errors, each with the advice that helps.
+"""Turns errors of SQLite, PostgreSQL and the file system into the package's own errors, each with advice.
 
 Nothing that was to be written and no password ever stands in a message: messages are made here, from the kind of error
 and from the host, port, user, database or path that the operator gave.
@@ -6,6 +6,7 @@ and from the host, port, user, database or path that the operator gave.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,10 +16,13 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError, MultipleResultsFound, NoResultFound, NoSuchModuleError
 
 from wevent.errors import CorruptState, InvalidSetting, StoreFull, StoreUnavailable, StreamTaken, WeventError
-from wevent.store.paths import no_store
 
 DAMAGED = "the store's file is damaged or is no store; restore it from a whole copy"
 
+OWNER_ONLY = 0o600
+"""Who may read and write the files of a store."""
+
+_SQLITE_BEGINNING = b"SQLite format 3\0"
 _LOCKED = ("55P03", "40P01", "40001", "57014")
 _HOST = ("translate host name", "name resolution", "resolve host", "not known", "refused", "timeout", "timed out",
          "no route to host", "network is unreachable", "no such file or directory", "server closed",
@@ -150,3 +154,48 @@ def _full() -> StoreFull:
 
 def _locked() -> StoreUnavailable:
     return _unavailable("locked", "the store is locked by another program; nothing was written. Run it again")
+
+
+def look_at_path(path: Path, *, create: bool, read_only: bool) -> None:
+    """Say what is wrong with a path; make the file if it may be made, for its owner alone."""
+    try:
+        if path.is_dir():
+            raise StoreUnavailable(f"the store's path {path} is a folder; give the path of a file in it", kind="path")
+        if path.exists():
+            return  # and is not opened here: closing it again would drop the locks that SQLite holds in this process
+        if not create:
+            advice = "is the path right, and was something published?" if read_only else "`wevent publish` makes one"
+            raise StoreUnavailable(f"there is no store at {path}; {advice}", kind="path")
+        if not path.absolute().parent.is_dir():
+            raise StoreUnavailable(
+                "the folder of the store does not exist; make it first, or choose another", kind="path"
+            )
+        make_private(path)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the store's path {path} cannot be used ({error.strerror}); change its permissions, or choose another",
+            kind="path",
+        ) from None
+
+
+def no_store(path: Path) -> CorruptState | None:
+    """What to say of a file that SQLite does not know, if it is of another kind and not merely damaged."""
+    try:
+        with path.open("rb") as file:
+            begins = file.read(len(_SQLITE_BEGINNING))
+    except OSError:
+        return None
+    same = sum(ours == theirs for ours, theirs in zip(_SQLITE_BEGINNING, begins, strict=False))
+    if not begins or same >= len(_SQLITE_BEGINNING) // 2:
+        return None
+    return CorruptState(
+        f"{path} is no store: it does not begin as a SQLite file does. Give the path of the store's file, which "
+        "`url` under [store] names",
+        kind="path",
+    )
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner may read; one that is there is not touched, see `look_at_path`."""
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, OWNER_ONLY))

@@ -23,9 +23,9 @@ from wevent.events.refusals import advise
 from wevent.events.timeline import show_instant
 from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 from wevent.releases.release import Release
-from wevent.store.begun import handing_over
-from wevent.store.clock import GuardedClock, Reading
-from wevent.store.intake import replace_refused
+from wevent.store.accounting import replace_refused
+from wevent.store.clock import ClockReading, GuardedClock
+from wevent.store.effect import slots_begun_by_files
 from wevent.store.requirements import first_registered
 from wevent.store.session import Session
 from wevent.store.totals import RunTotals
@@ -99,7 +99,7 @@ def publish_files(
     last, first = last_slot(session, until), session.next_slot
     if last < first:
         return 0
-    validator, policy = _sorter(session), session.config.people.one_cell
+    validator, policy = _validator(session), session.config.people.one_cell
     acceptance_window = AcceptanceWindow(first, session.timeline.end(last))
     memory, columns = session.config.sources.memory, session.config.columns
     with GroupedFiles(files, validator, acceptance_window, policy, columns, memory=memory, progress=reading) as grouped:
@@ -111,7 +111,7 @@ def publish_files(
         confirm(first, last)
         with session.writer.transaction() as connection:
             replace_refused(connection, session.writer.stream.id, grouped.refused)  # accepted: with the slot's charge
-        with handing_over(session.writer, last):
+        with slots_begun_by_files(session.writer, last):
             for slot in range(first, last + 1):
                 rows = grouped.rows(slot, session.begin(slot))
                 with uninterrupted():
@@ -120,7 +120,7 @@ def publish_files(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ClockLook:
     """One look at the clock.
 
     Attributes:
@@ -154,7 +154,7 @@ class Feed:
     ) -> None:
         self.session, self.warn = session, warn
         self.totals = RunTotals() if totals is None else totals
-        self.validator = _sorter(session)
+        self.validator = _validator(session)
         self._on_release, self._until = on_release, until
         self._clock, self._uninterrupted = clock, uninterrupted
         self._jumped = self._warned = False
@@ -169,20 +169,20 @@ class Feed:
         """Whether the last wanted slot is released."""
         return self._until is not None and self.session.next_slot > self.session.timeline.closed(self._until)
 
-    def look(self) -> Look:
+    def look(self) -> ClockLook:
         """Look at the clock, before looking at a source: what the source has by then is in time for open slots."""
         session, slots = self.session, self.session.config.slots
         with self._uninterrupted():  # here a request to stop that was not heard in time is heard
             reading = self._read_clock()
         if slots.closing != "arrival" or reading.jump:
-            return Look(session.next_slot, 0)
-        return Look(session.next_slot, last_slot(session, self._until, reading.now))
+            return ClockLook(session.next_slot, 0)
+        return ClockLook(session.next_slot, last_slot(session, self._until, reading.now))
 
-    def acceptance_window(self, look: Look) -> AcceptanceWindow:
+    def acceptance_window(self, look: ClockLook) -> AcceptanceWindow:
         """What may come in of all that a source has by now: open slots as of the look, times up to the present."""
         return AcceptanceWindow(look.first, self._read_clock().now + self.session.config.slots.ahead + 1)
 
-    def close_by(self, look: Look) -> None:
+    def close_by(self, look: ClockLook) -> None:
         """Release every slot that was over when the clock was looked at; say if nothing was acceptable so far.
 
         Only say: a release that fails to appear where a clock promised it would itself tell something.
@@ -212,7 +212,7 @@ class Feed:
         while session.next_slot <= last:
             slot = session.next_slot
             listing, policy = session.begin(slot), session.config.people.one_cell
-            rows = gather(slot, session.intake.portions(slot), policy, listing, len(session.cells.names))
+            rows = gather(slot, session.intake.batches(slot), policy, listing, len(session.cells.names))
             with self._uninterrupted():
                 self._on_release(session.release(rows))
 
@@ -228,7 +228,7 @@ class Feed:
             self.close_due()
             acceptance_window = self.acceptance_window(self.look())
         self.session.refresh_people()  # which the sorter sees: somebody who was listed just now is known
-        events = self.validator.sort(lines, read, acceptance_window)
+        events = self.validator.validate_lines(lines, read, acceptance_window)
         self.keep(events, position)
         return events
 
@@ -237,9 +237,9 @@ class Feed:
         self.session.intake.accept(events, position)
         self.totals.add_events(events)
 
-    def _read_clock(self) -> Reading:
+    def _read_clock(self) -> ClockReading:
         if self._clock is None:
-            return Reading(self.session.writer.clock(), 0)
+            return ClockReading(self.session.writer.clock(), 0)
         reading = self._clock.read()
         if bool(reading.jump) != self._jumped:
             self._jumped = bool(reading.jump)
@@ -256,17 +256,17 @@ class Feed:
 def _check_served(session: Session, last: int) -> None:
     """Refuse to release slots that are all over before anybody's requirement holds: each of them would be lost."""
     with session.writer.database.read() as connection:
-        since = first_registered(connection, session.writer.stream.id)
-    if session.config.people.group is None and (since is None or since > last):
-        raise nobody_served(session.config, session.next_slot, last, since)
+        from_slot = first_registered(connection, session.writer.stream.id)
+    if session.config.people.group is None and (from_slot is None or from_slot > last):
+        raise nobody_served(session.config, session.next_slot, last, from_slot)
 
 
-def nobody_served(config: Config, first: int, last: int, since: int | None) -> EmptyRegister:
+def nobody_served(config: Config, first: int, last: int, from_slot: int | None) -> EmptyRegister:
     """The error for slots in which nobody is registered."""
     when = (
         ""
-        if since is None
-        else f": requirements hold from slot {since:,} on ({show_instant(config.slots.timeline.start(since))})"
+        if from_slot is None
+        else f": requirements hold from slot {from_slot:,} on ({show_instant(config.slots.timeline.start(from_slot))})"
     )
     return EmptyRegister(
         f"nobody is registered in slots {first:,} to {last:,}{when}, since a requirement holds in slots that begin "
@@ -275,6 +275,6 @@ def nobody_served(config: Config, first: int, last: int, since: int | None) -> E
     )
 
 
-def _sorter(session: Session) -> EventValidator:
+def _validator(session: Session) -> EventValidator:
     session.refresh_people()
     return EventValidator(session.timeline, session.cells, session.people, session.config.people.group is not None)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from wevent.releases.publisher import Publisher
 from wevent.releases.state import forfeit
-from wevent.store.counting import slots_with_changes
 from wevent.store.journal import StoreJournal
+from wevent.store.requirements import slots_with_changes
 from wevent.store.writer import Writer
 
 FORFEITED_AT_ONCE = 5_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import sqlalchemy as sa
@@ -15,16 +15,9 @@ from wevent.events.following import ReadPosition
 from wevent.events.gathering import EventBatch
 from wevent.events.staging import ACCEPTED
 from wevent.events.validation import AcceptedEvents
-from wevent.store.positions import keep_position
-from wevent.store.rows import update
-from wevent.store.schema import tallies, waiting
+from wevent.store.accounting import add_tallies
+from wevent.store.schema import sources, waiting
 from wevent.store.writer import Writer
-
-RELEASED = "released with their slot"
-LOST = "lost with their slot"
-CHARGED = "in a charged slot"
-WITH_THEIR_SLOT = (RELEASED, LOST, CHARGED)
-"""Kinds of tallies that say what became of accepted events; the others say which events were accepted or refused."""
 
 _EVENT = np.dtype([("person", "<i4"), ("cell", "<i4"), ("offset", "<i8")])
 
@@ -56,7 +49,7 @@ class Intake:
                 keep_position(connection, self._stream, position)
         self._batch += 1
 
-    def portions(self, slot: int) -> Iterator[EventBatch]:
+    def batches(self, slot: int) -> Iterator[EventBatch]:
         """The waiting events of a slot."""
         order = sa.select(waiting.c.events, waiting.c.unlisted).where(
             waiting.c.stream == self._stream, waiting.c.slot == slot
@@ -102,32 +95,6 @@ class Intake:
             }
 
 
-def add_tallies(connection: Connection, stream: int, numbers: Mapping[str, int]) -> None:
-    """Count more events, by kind."""
-    for kind, number in numbers.items():
-        if not number:
-            continue
-        here = (tallies.c.stream == stream) & (tallies.c.kind == kind)
-        if update(connection, tallies, here, number=lambda before, more=number: before + more) == 0:
-            connection.execute(tallies.insert().values(stream=stream, kind=kind, number=number))
-
-
-def replace_refused(connection: Connection, stream: int, numbers: Mapping[str, int]) -> None:
-    """Count the refused events of a run that reads whole files, in place of those of the run before.
-
-    The next run may read the same files again, and would count the same events again.
-    """
-    kept = (ACCEPTED, *WITH_THEIR_SLOT)
-    connection.execute(tallies.delete().where(tallies.c.stream == stream, tallies.c.kind.not_in(kept)))
-    add_tallies(connection, stream, numbers)
-
-
-def read_tallies(connection: Connection, stream: int) -> dict[str, int]:
-    """How many events were accepted and refused so far, by kind; `accounting` says where the accepted ones are."""
-    order = sa.select(tallies.c.kind, tallies.c.number).where(tallies.c.stream == stream).order_by(tallies.c.kind)
-    return {kind: number for kind, number in connection.execute(order) if kind not in WITH_THEIR_SLOT}
-
-
 def _unpacked(events: bytes, unlisted: bytes | None) -> EventBatch:
     if len(events) % _EVENT.itemsize:
         raise CorruptState("events in the store are damaged; restore the store from a whole copy")
@@ -135,3 +102,37 @@ def _unpacked(events: bytes, unlisted: bytes | None) -> EventBatch:
     names = [] if unlisted is None else [str(name) for name in json.loads(unlisted)]
     person, offset, cell = (table[name].astype(np.int64) for name in ("person", "offset", "cell"))
     return EventBatch(person, offset, cell, names)
+
+
+def keep_position(connection: Connection, stream: int, position: ReadPosition) -> None:
+    """Keep how far a file was read, in place of what was known of it."""
+    forget_position(connection, stream, position)
+    connection.execute(
+        sources.insert().values(
+            stream=stream,
+            name=position.name,
+            file=position.file,
+            place=position.place,
+            line=position.line,
+            fingerprint=position.fingerprint,
+        )
+    )
+
+
+def forget_position(connection: Connection, stream: int, position: ReadPosition) -> None:
+    """Forget a file that was read to its end and has lost its name."""
+    same = (sources.c.name == position.name) & (sources.c.file == position.file)
+    connection.execute(sources.delete().where(sources.c.stream == stream, same))
+
+
+def read_positions(
+    connection: Connection, stream: int, *, name: str | None = None, file: str | None = None
+) -> list[ReadPosition]:
+    """The positions in files that were given under a name, or in files of one inode under any name."""
+    order = sa.select(sources).where(sources.c.stream == stream)
+    if name is not None:
+        order = order.where(sources.c.name == name)
+    if file is not None:
+        order = order.where(sources.c.file == file)
+    found = connection.execute(order.order_by(sources.c.name, sources.c.file))
+    return [ReadPosition(row.name, row.file, row.place, row.line, row.fingerprint) for row in found]

@@ -20,13 +20,13 @@ from wevent.releases.publisher import Publisher
 from wevent.releases.release import Decision, Release
 from wevent.releases.state import learned, planned
 from wevent.store.accounting import accept_with_charge, drop_events
-from wevent.store.arrays import squeeze, squeeze_counts
+from wevent.store.arrays import encode_array, encode_counts
 from wevent.store.assignment import NOBODY, RowAssignment
-from wevent.store.changes import refuse_changes
+from wevent.store.changes import postpone_changes, refuse_changes
+from wevent.store.checksums import CHECKSUM, insert
 from wevent.store.kept import read_release, read_seats
 from wevent.store.learning import keep_learned
-from wevent.store.rows import CHECKSUM, insert, update
-from wevent.store.schema import carried, releases, requirements, seats, shown, slots
+from wevent.store.schema import carried, releases, row_assignments, shown, slots
 from wevent.store.writer import Writer
 
 _NOTHING = np.empty(0, np.int64)
@@ -75,7 +75,7 @@ class StoreJournal:
     @property
     def plain(self) -> bool:
         """Whether the last published counts are all that the stream shows."""
-        return self._publisher is None or self._publisher.mechanism.plain
+        return self._publisher is None or self._publisher.unfiltered
 
     def find(self, slot: int) -> Release | None:
         """The kept release; a slot that was charged and never released is lost from now on."""
@@ -138,7 +138,7 @@ class StoreJournal:
     def keep_forfeited(self, connection: Connection, hold: int) -> None:
         """Write down slots that were given up; nobody spends before the last of them plus `hold`."""
         given_up, self._forfeited = self._forfeited, []
-        stream, now, nothing = self._stream, self._writer.clock(), squeeze(_NOTHING)
+        stream, now, nothing = self._stream, self._writer.clock(), encode_array(_NOTHING)
         self._check_before(connection, given_up[0].slot)
         source, lost = self._source(connection), Decision.LOST.value
         columns = ("stream", "slot", "charged", "forfeited", "hold", "nullified", "change_budget", "publish_budget")
@@ -156,7 +156,10 @@ class StoreJournal:
                 connection,
                 shown,
                 ("stream", "slot", "counts", "standard_error", "assumption"),
-                ((stream, r.slot, squeeze_counts(r.counts), squeeze(r.standard_error), r.assumption) for r in given_up),
+                (
+                    (stream, r.slot, encode_counts(r.counts), encode_array(r.standard_error), r.assumption)
+                    for r in given_up
+                ),
             )
         drop_events(connection, stream, given_up[-1].slot, lost=True)
 
@@ -184,8 +187,8 @@ class StoreJournal:
                 forfeited=False,
                 hold=0,
                 nullified=nullified,
-                change_budget=squeeze(change_budget),
-                publish_budget=squeeze(publish_budget),
+                change_budget=encode_array(change_budget),
+                publish_budget=encode_array(publish_budget),
             )
         )
 
@@ -216,8 +219,8 @@ class StoreJournal:
                 decision=release.decision.value,
                 threshold=release.threshold,
                 source=source,
-                counts=squeeze_counts(noisy.counts) if published else None,
-                standard_error=squeeze(noisy.standard_error) if published else None,
+                counts=encode_counts(noisy.counts) if published else None,
+                standard_error=encode_array(noisy.standard_error) if published else None,
                 variance=None if error is None else error.variance,
                 squared_bias=None if error is None else error.squared_bias,
                 noise=None if error is None else error.noise,
@@ -228,8 +231,8 @@ class StoreJournal:
                 shown.insert().values(
                     stream=self._stream,
                     slot=release.slot,
-                    counts=squeeze_counts(release.counts),
-                    standard_error=squeeze(release.standard_error),
+                    counts=encode_counts(release.counts),
+                    standard_error=encode_array(release.standard_error),
                     assumption=release.assumption,
                 )
             )
@@ -237,11 +240,9 @@ class StoreJournal:
 
     def _keep_wishes(self, connection: Connection, slot: int) -> None:
         """Mark changes that cannot be met; what was stored after they were read holds from the next slot on."""
-        mine = requirements.c.stream == self._stream
         refuse_changes(connection, self._stream, self.refused)
         if self.asked is not None:
-            late = (requirements.c.number > self.asked) & (requirements.c.since <= slot)
-            update(connection, requirements, mine & late, since=slot + 1)
+            postpone_changes(connection, self._stream, slot, self.asked)
 
     def _keep_seats(self, connection: Connection, seating: RowAssignment, slot: int) -> dict[int, int]:
         """Write down who changed rows since the last slot; return where everybody sits."""
@@ -254,5 +255,5 @@ class StoreJournal:
         moved += [(person, -1) for person, row in self._seated.items() if row >= 0 and person not in now]
         if moved:
             places = ((self._stream, person, slot, row) for person, row in moved)
-            insert(connection, seats, ("stream", "person", "since", "row"), places)
+            insert(connection, row_assignments, ("stream", "person", "from_slot", "row"), places)
         return now

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.releases.release import Decision, ExpectedError, Raw, Release
-from wevent.store.arrays import counts, real
-from wevent.store.schema import releases, seats, shown
+from wevent.store.arrays import decode_counts, decode_floats
+from wevent.store.schema import releases, row_assignments, shown
 
 Arrays = tuple[npt.NDArray[np.int64] | npt.NDArray[np.float64], npt.NDArray[np.float64]]
 """Counts and their standard errors (axes: cell)."""
@@ -20,7 +20,11 @@ Arrays = tuple[npt.NDArray[np.int64] | npt.NDArray[np.float64], npt.NDArray[np.f
 
 def read_seats(connection: Connection, stream: int) -> dict[int, int]:
     """The row in which everybody sits by the newest slot; without those who sit nowhere."""
-    order = sa.select(seats.c.person, seats.c.row).where(seats.c.stream == stream).order_by(seats.c.since)
+    order = (
+        sa.select(row_assignments.c.person, row_assignments.c.row)
+        .where(row_assignments.c.stream == stream)
+        .order_by(row_assignments.c.from_slot)
+    )
     found: dict[int, int] = dict(connection.execute(order).all())
     return {person: row for person, row in found.items() if row >= 0}
 
@@ -45,7 +49,7 @@ def read_releases(connection: Connection, stream: int, cells: int, first: int, l
         published = kept.decision == Decision.PUBLISHED.value
         if kept.source != source and (published or kept.view is None):
             source, noisy = kept.source, _published(connection, stream, cells, kept)
-        seen = noisy if kept.view is None else _frozen(counts(kept.view), real(kept.view_error))
+        seen = noisy if kept.view is None else _frozen(decode_counts(kept.view), decode_floats(kept.view_error))
         parts = None if kept.noise is None else ExpectedError(kept.variance, kept.squared_bias, kept.noise)
         yield Release(
             kept.slot,
@@ -66,7 +70,7 @@ def _published(connection: Connection, stream: int, cells: int, kept: Any) -> Ar
     if kept.slot != kept.source:
         where = (releases.c.stream == stream) & (releases.c.slot == kept.source)
         kept = connection.execute(sa.select(releases.c.counts, releases.c.standard_error).where(where)).one()
-    return _frozen(counts(kept.counts), real(kept.standard_error))
+    return _frozen(decode_counts(kept.counts), decode_floats(kept.standard_error))
 
 
 def _frozen(values: npt.NDArray[Any], error: npt.NDArray[np.float64]) -> Arrays:

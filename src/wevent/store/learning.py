@@ -41,7 +41,7 @@ def read_learned(connection: Connection, stream: int, *, plain: bool) -> dict[st
     last = sa.select(sa.func.max(releases.c.slot)).where(
         releases.c.stream == stream, releases.c.decision == Decision.PUBLISHED.value
     )
-    seen = next((row.slot for row in found if row.part == "view"), None)
+    seen = next((row.slot for row in found if row.part == "filter"), None)
     if not plain and seen != connection.execute(last).scalar():
         raise CorruptState("what was learned does not end with the last publication; restore the store from a copy")
     return {row.part: row.state for row in found}

@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.cohorts.requirement import Requirement
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.errors import InvalidRequirement
-from wevent.store.begun import begun_slot
-from wevent.store.counting import longest_window, mark
+from wevent.store.checksums import insert, update
 from wevent.store.demand import DemandCheck, move, read_demand, save_demand
+from wevent.store.effect import begun_slot, first_slot_in_force
 from wevent.store.requirements import (
     AT_ONCE,
     SET,
     TERMS,
-    Past,
+    LatestChange,
     count_people,
     last_charged,
-    newest_number,
-    read_pasts,
+    longest_window,
+    newest_change_number,
+    read_latest_changes,
     read_people,
     to_terms,
 )
-from wevent.store.rows import insert, update
-from wevent.store.schema import people, requirements
+from wevent.store.schema import people, requirement_changes
 from wevent.store.sharing import refuse_shared_people
+from wevent.store.witnessed_changes import change_fingerprint
 
 _PEOPLE = ("stream", "person", "name")
-_REQUIREMENTS = ("stream", "number", "person", "since", "stored", "charged_slot", "begun_slot", *TERMS)
+_REQUIREMENTS = ("stream", "number", "person", "from_slot", "stored", "charged_slot", "begun_slot", *TERMS)
 _OUTCOME = ("refused", "source")
 
 
 @dataclass(frozen=True, slots=True)
-class RequirementChange:
-    """What somebody requires from now on; None is to leave. Its repr does not show the user.
-
-    Attributes:
-        user: the name, as in events.
-        requirement: what is required.
-        line: of the file that it comes from.
-    """
-
-    user: str = field(repr=False)
-    requirement: Requirement | None
-    line: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HowStored:
+class ChangePolicy:
     """How changes come, and whom they may change.
 
     Attributes:
@@ -63,18 +50,18 @@ class HowStored:
     returning: bool = True
     overwrite: bool = False
 
-    def leaves(self, past: Past) -> bool:
+    def leaves(self, past: LatestChange) -> bool:
         """Whether somebody stays as they are because they have set their own requirement."""
         return past.requirement is not None and self.source != SET and past.source == SET and not self.overwrite
 
 
 @dataclass(slots=True)
-class Stored:
+class ChangeCounts:
     """How many people joined, changed, left and returned; and how many changes were not stored, and why not.
 
     `unchanged` required this already; `away` left before and were not brought back; `own` have set their own
-    requirement, which a file does not change; `unknown` were to leave and were never listed. `since` is the first slot
-    in which any of the changes holds, 0 if nothing was stored.
+    requirement, which a file does not change; `unknown` were to leave and were never listed. `from_slot` is the first
+    slot in which any of the changes is in force, 0 if nothing was stored.
     """
 
     joined: int = 0
@@ -85,9 +72,9 @@ class Stored:
     away: int = 0
     own: int = 0
     unknown: int = 0
-    since: int = 0
+    from_slot: int = 0
 
-    def add(self, more: Stored) -> None:
+    def add(self, more: ChangeCounts) -> None:
         """Count more changes of the same call."""
         for name in ("joined", "changed", "left", "returned", "unchanged", "away", "own", "unknown"):
             setattr(self, name, getattr(self, name) + getattr(more, name))
@@ -103,16 +90,16 @@ class KnownPeople:
 
     def __init__(self, connection: Connection, stream: int, names: list[str] | None = None) -> None:
         self.names: dict[str, int] = {}
-        self.pasts: dict[int, Past] = {}
+        self.pasts: dict[int, LatestChange] = {}
         if names is None:
             self.names = read_people(connection, stream)
-            self.pasts = read_pasts(connection, stream)
+            self.pasts = read_latest_changes(connection, stream)
             return
         mine = sa.select(people.c.name, people.c.person).where(people.c.stream == stream)
         for first in range(0, len(names), AT_ONCE):
             some = people.c.name.in_(names[first : first + AT_ONCE])
             self.names.update(connection.execute(mine.where(some)).all())
-        self.pasts = read_pasts(connection, stream, self.names.values())
+        self.pasts = read_latest_changes(connection, stream, self.names.values())
 
 
 class ChangePlan:
@@ -126,12 +113,12 @@ class ChangePlan:
     """
 
     def __init__(
-        self, connection: Connection, config: Config, stream: int, known: KnownPeople, now: int, how: HowStored
+        self, connection: Connection, config: Config, stream: int, known: KnownPeople, now: int, how: ChangePolicy
     ) -> None:
         self._how = how
         self._stream, self._config, self._known, self._now = stream, config, known, now
         self._charged, self._begun = last_charged(connection, stream), begun_slot(connection, config, stream, now)
-        self._number, self._first_new = newest_number(connection, stream), count_people(connection, stream)
+        self._number, self._first_new = newest_change_number(connection, stream), count_people(connection, stream)
         self._newcomers: list[tuple[int, int, str]] = []
         self._rows: list[tuple[object, ...]] = []
         self._confirmed: list[int] = []
@@ -140,9 +127,9 @@ class ChangePlan:
         self._demand_before = read_demand(connection, stream)
         self._demand = self._demand_before.copy()
         self._limits = DemandCheck(config, self._demand_before)
-        self.stored = Stored()
+        self.stored = ChangeCounts()
         self.longest = 1  # the longest window that the changes require
-        self.marks = 0  # the sum of their marks, for the witness
+        self.fingerprints = 0  # the sum of their marks, for the witness
 
     def add(self, name: str, change: RequirementChange) -> None:
         """Count one change and, if it is new, plan it."""
@@ -183,29 +170,28 @@ class ChangePlan:
     def save(self, connection: Connection) -> None:
         """Write everything down."""
         insert(connection, people, _PEOPLE, self._newcomers)
-        insert(connection, requirements, (*_REQUIREMENTS, *_OUTCOME), self._rows)
+        insert(connection, requirement_changes, (*_REQUIREMENTS, *_OUTCOME), self._rows)
         for first in range(0, len(self._confirmed), AT_ONCE):
-            some = requirements.c.number.in_(self._confirmed[first : first + AT_ONCE])
-            update(connection, requirements, (requirements.c.stream == self._stream) & some, source=SET)
+            some = requirement_changes.c.number.in_(self._confirmed[first : first + AT_ONCE])
+            update(connection, requirement_changes, (requirement_changes.c.stream == self._stream) & some, source=SET)
         save_demand(connection, self._stream, self._demand_before, self._demand)
 
-    def _add(self, name: str, person: int | None, past: Past | None, required: Requirement | None) -> None:
+    def _add(self, name: str, person: int | None, past: LatestChange | None, required: Requirement | None) -> None:
         if person is None:
             person = self._known.names[name] = self._first_new + len(self._newcomers)
             self._newcomers.append((self._stream, person, name))
         if required is not None:
             self.longest = max(self.longest, longest_window(required))
-        since, now = max(self._charged, self._begun) + 1, self._now
-        if past is not None:  # another host's clock may be ahead of ours
-            since, now = max(since, past.since), max(now, past.stored)
-        self.stored.since = min(self.stored.since or since, since)
+        from_slot = first_slot_in_force(self._charged, self._begun, 0 if past is None else past.from_slot)
+        now = self._now if past is None else max(self._now, past.stored)  # another host's clock may be ahead of ours
+        self.stored.from_slot = min(self.stored.from_slot or from_slot, from_slot)
         number, source = self._number + 1 + len(self._rows), self._how.source
-        new = Past(required, since, now, number, source).after(past)
+        new = LatestChange(required, from_slot, now, number, source).after(past)
         self._known.pasts[person] = new
         move(self._demand, past, new)
-        place = (self._stream, number, person, since, now, self._charged, self._begun)
+        place = (self._stream, number, person, from_slot, now, self._charged, self._begun)
         terms = to_terms(required)
-        self.marks += mark(name, terms)
+        self.fingerprints += change_fingerprint(name, terms)
         self._rows.append((*place, *terms, False, source))
 
     def _check(self, required: Requirement, line: int | None) -> None:

@@ -21,7 +21,7 @@ UNKNOWN_OPENINGS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StreamInStore:
     """What a store says of a stream.
 
     Attributes:
@@ -34,7 +34,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class OpeningTerms:
     """Under which terms a stream is opened.
 
     Attributes:
@@ -77,7 +77,7 @@ class Opening:
         return self.record.longest_window
 
 
-def check_founding(stream: str, known: WitnessRecord | None, shown: int | None) -> None:
+def check_new_stream(stream: str, known: WitnessRecord | None, shown: int | None) -> None:
     """Refuse to begin a stream of which a witness knows that it was shown, unless the operator says what was."""
     if known is None:
         return
@@ -94,7 +94,7 @@ def check_founding(stream: str, known: WitnessRecord | None, shown: int | None) 
         )
 
 
-def reconcile(stored: Stored, known: WitnessRecord | None, terms: Terms) -> Opening:
+def reconcile(stored: StreamInStore, known: WitnessRecord | None, terms: OpeningTerms) -> Opening:
     """What follows from a store and its witness together.
 
     Guarantees:
@@ -105,7 +105,7 @@ def reconcile(stored: Stored, known: WitnessRecord | None, terms: Terms) -> Open
     ours, shown = stored.record, terms.shown
     reliable = known is not None
     if not stored.exists:
-        check_founding(ours.stream, known, shown)
+        check_new_stream(ours.stream, known, shown)
         reliable = known is not None or shown is None
     elif known is None:
         if shown is None:

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from wevent.budgets.ledger import Offer
 from wevent.errors import CorruptState
 from wevent.releases.release import Release
-from wevent.store.arrays import whole
+from wevent.store.arrays import decode_integers
 from wevent.store.kept import read_releases
 from wevent.store.schema import carried, releases, slots, states
 
@@ -74,4 +74,6 @@ def read_slots(connection: Connection, stream: int, cells: int, first: int) -> l
 
 
 def _offer(charge: Any) -> Offer:
-    return Offer(charge.slot, whole(charge.change_budget), whole(charge.publish_budget), charge.nullified)
+    return Offer(
+        charge.slot, decode_integers(charge.change_budget), decode_integers(charge.publish_budget), charge.nullified
+    )

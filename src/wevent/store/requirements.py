@@ -6,15 +6,19 @@ that is not refused; the others are superseded and were never in force.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import cast
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
-from wevent.store.schema import people, requirements, slots
+from wevent.cohorts.requirement_change import RequirementChange
+from wevent.events.gathering import Listing
+from wevent.store.schema import people, requirement_changes, slots
 
 AT_ONCE = 500
 """How many names or numbers go into one query."""
@@ -26,30 +30,41 @@ TERMS = ("kind", "epsilon", "window", "backward_epsilon", "backward_window")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A requirement change as it is kept; a requirement of None is to leave.
+class StoredChange:
+    """A requirement change as it is stored.
 
     Attributes:
         number: in the order of storing, from 1.
-        person: whose it is.
-        since: the slot from which on it holds.
+        change: what is required and from which slot on; its user is the person's number, its slot is never None.
         stored: when it was stored, in microseconds since 1970.
-        requirement: what is required.
+        source: how it came, `SET` or `IMPORT`.
         refused: whether it could not be met when its slot came.
         charged_slot: the last charged slot when it was stored.
-        begun_slot: the last slot that had begun by then, or whose files had been handed over.
-        source: how it came, `SET` or `IMPORT`.
+        begun_slot: the last slot that had begun by then.
     """
 
     number: int
-    person: int
-    since: int
+    change: RequirementChange
     stored: int
-    requirement: Requirement | None
+    source: str
     refused: bool
     charged_slot: int
     begun_slot: int
-    source: str
+
+    @property
+    def person(self) -> int:
+        """Whose it is."""
+        return cast("int", self.change.user)
+
+    @property
+    def requirement(self) -> Requirement | None:
+        """What is required; None if the person leaves."""
+        return self.change.requirement
+
+    @property
+    def from_slot(self) -> int:
+        """The first slot in which it is in force."""
+        return cast("int", self.change.slot)
 
 
 def read_people(connection: Connection, stream: int) -> dict[str, int]:
@@ -72,21 +87,25 @@ def count_people(connection: Connection, stream: int) -> int:
 
 def read_changes(
     connection: Connection, stream: int, slot: int | None = None, *, person: int | None = None
-) -> Iterator[Kept]:
+) -> Iterator[StoredChange]:
     """Changes in the order of storing: all, those that take effect in one slot, or those of one person."""
-    order = sa.select(requirements).where(requirements.c.stream == stream).order_by(requirements.c.number)
+    order = (
+        sa.select(requirement_changes)
+        .where(requirement_changes.c.stream == stream)
+        .order_by(requirement_changes.c.number)
+    )
     if slot is not None:
-        order = order.where(requirements.c.since == slot)
+        order = order.where(requirement_changes.c.from_slot == slot)
     if person is not None:
-        order = order.where(requirements.c.person == person)
+        order = order.where(requirement_changes.c.person == person)
     for row in connection.execute(order):
         required = to_requirement(row.kind, row.epsilon, row.window, row.backward_epsilon, row.backward_window)
-        before = (row.charged_slot, row.begun_slot, row.source)
-        yield Kept(row.number, row.person, row.since, row.stored, required, row.refused, *before)
+        change = RequirementChange(row.person, required, row.from_slot)
+        yield StoredChange(row.number, change, row.stored, row.source, row.refused, row.charged_slot, row.begun_slot)
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class LatestChange:
     """One person's changes so far, refused ones left out.
 
     Attributes:
@@ -99,61 +118,63 @@ class Past:
     """
 
     requirement: Requirement | None
-    since: int
+    from_slot: int
     stored: int
     number: int
     source: str
     changed: bool = False
 
-    def after(self, before: Past | None) -> Past:
+    def after(self, before: LatestChange | None) -> LatestChange:
         """The same change, made after those of another past."""
-        return self if before is None else replace(self, changed=before.changed or self.since > before.since)
+        return self if before is None else replace(self, changed=before.changed or self.from_slot > before.from_slot)
 
 
-def read_pasts(connection: Connection, stream: int, persons: Iterable[int] | None = None) -> dict[int, Past]:
-    """The pasts of some people or of everybody."""
-    columns = [requirements.c[name] for name in ("person", "since", "stored", "number", "source", *TERMS)]
-    order = sa.select(*columns).where(requirements.c.stream == stream, ~requirements.c.refused)
-    orders = [order.order_by(requirements.c.number)]
+def read_latest_changes(
+    connection: Connection, stream: int, persons: Iterable[int] | None = None
+) -> dict[int, LatestChange]:
+    """The latest change of some people or of everybody, by person."""
+    columns = [requirement_changes.c[name] for name in ("person", "from_slot", "stored", "number", "source", *TERMS)]
+    order = sa.select(*columns).where(requirement_changes.c.stream == stream, ~requirement_changes.c.refused)
+    orders = [order.order_by(requirement_changes.c.number)]
     if persons is not None:  # in the order of the index by person
-        order = order.order_by(requirements.c.person, requirements.c.number)
+        order = order.order_by(requirement_changes.c.person, requirement_changes.c.number)
         wanted = sorted(persons)
         parts = [wanted[first : first + AT_ONCE] for first in range(0, len(wanted), AT_ONCE)]
-        orders = [order.where(requirements.c.person.in_(part)) for part in parts]
-    pasts: dict[int, Past] = {}
+        orders = [order.where(requirement_changes.c.person.in_(part)) for part in parts]
+    pasts: dict[int, LatestChange] = {}
     for chosen in orders:
-        for person, since, stored, number, source, *terms in connection.execute(chosen):
-            latest = Past(to_requirement(*terms), since, stored, number, source)
+        for person, from_slot, stored, number, source, *terms in connection.execute(chosen):
+            latest = LatestChange(to_requirement(*terms), from_slot, stored, number, source)
             pasts[person] = latest.after(pasts.get(person))
     return pasts
 
 
-def per_person(changes: Iterable[Kept]) -> list[list[Kept]]:
+def group_by_person(changes: Iterable[StoredChange]) -> list[list[StoredChange]]:
     """Changes of each person, people in the order of their first one."""
-    found: dict[int, list[Kept]] = {}
+    found: dict[int, list[StoredChange]] = {}
     for change in changes:
         found.setdefault(change.person, []).append(change)
     return list(found.values())
 
 
-def standing(changes: list[Kept], slot: int) -> list[str]:
+def change_statuses(changes: list[StoredChange], slot: int) -> list[str]:
     """What became of one person's changes, as seen in a slot: each is one of the words below.
 
     `refused` could not be met; `superseded` was overtaken before it took effect; `pending` waits for its slot;
     `in force` holds; `over` held before another one.
     """
-    effective = {change.since: change.number for change in changes if not change.refused}
-    past = [since for since in effective if since <= slot]
+    effective = {change.from_slot: change.number for change in changes if not change.refused}
+    past = [from_slot for from_slot in effective if from_slot <= slot]
     words = []
     for change in changes:
         if change.refused:
             words.append("refused")
-        elif effective[change.since] != change.number:
+        elif effective[change.from_slot] != change.number:
             words.append("superseded")
-        elif change.since > slot:
+        elif change.from_slot > slot:
             words.append("pending")
         else:
-            words.append("in force" if change.since == max(past) else "over")
+            words.append("in force" if change.from_slot == max(past) else "over")
     return words
 
 
@@ -164,17 +185,30 @@ def last_charged(connection: Connection, stream: int) -> int:
 
 def first_registered(connection: Connection, stream: int) -> int | None:
     """The first slot in which anybody is registered; None if nobody ever required anything."""
-    order = sa.select(sa.func.min(requirements.c.since)).where(
-        requirements.c.stream == stream, requirements.c.kind != "leave", requirements.c.refused.is_(False)
+    order = sa.select(sa.func.min(requirement_changes.c.from_slot)).where(
+        requirement_changes.c.stream == stream,
+        requirement_changes.c.kind != "leave",
+        requirement_changes.c.refused.is_(False),
     )
     found = connection.execute(order).scalar()
     return None if found is None else int(found)
 
 
-def newest_number(connection: Connection, stream: int) -> int:
+def newest_change_number(connection: Connection, stream: int) -> int:
     """The number of the last change, 0 if there is none."""
-    newest = sa.select(sa.func.max(requirements.c.number)).where(requirements.c.stream == stream)
+    newest = sa.select(sa.func.max(requirement_changes.c.number)).where(requirement_changes.c.stream == stream)
     return connection.execute(newest).scalar() or 0
+
+
+def slots_with_changes(connection: Connection, stream: int, first: int, last: int) -> set[int]:
+    """The slots among `first` to `last` in which requirement changes take effect."""
+    from_slot = requirement_changes.c.from_slot
+    order = (
+        sa.select(from_slot)
+        .distinct()
+        .where(requirement_changes.c.stream == stream, from_slot >= first, from_slot <= last)
+    )
+    return set(connection.execute(order).scalars())
 
 
 Terms = tuple[str, int | None, int | None, int | None, int | None]
@@ -201,3 +235,42 @@ def to_requirement(
     if kind == "fixed":
         return Fixed(f"{epsilon}e-9", window)
     return Dynamic((f"{epsilon}e-9", window), (f"{backward_epsilon}e-9", backward_window))
+
+
+class ListedPeople:
+    """Decides who counts as listed in each slot of a stream, one slot after the other.
+
+    A person counts as listed from the first slot in which a requirement change of theirs took effect, whether it could
+    be met or not, and for ever: a person who left, or was refused, counts nowhere, never among the unlisted people.
+    Before that slot the person is unlisted.
+
+    Guarantees:
+        A requirement change with a number above `heard` lists nobody: it takes effect in a later slot.
+    """
+
+    def __init__(self, stream: int) -> None:
+        self._stream = stream
+        self._until = 0  # changes that took effect up to this slot are in `_listed`
+        self._listed = np.zeros(0, bool)  # axes: person
+
+    def at(self, connection: Connection, slot: int, heard: int, people: Mapping[str, int]) -> Listing:
+        """Who counts as listed in a slot, by the requirement changes up to number `heard`."""
+        changes = sa.select(requirement_changes.c.person).where(
+            requirement_changes.c.stream == self._stream,
+            requirement_changes.c.from_slot > self._until,
+            requirement_changes.c.from_slot <= slot,
+            requirement_changes.c.number <= heard,
+        )
+        new = np.array(connection.execute(changes.distinct()).all(), np.int64).ravel()
+        listed = np.zeros(max(len(people), self._listed.size, int(new.max(initial=-1)) + 1), bool)
+        listed[: self._listed.size] = self._listed
+        listed[new] = True
+        self._listed, self._until = listed, slot
+        return Listing(people, listed)
+
+
+def longest_window(requirement: Requirement) -> int:
+    """The longest window of a requirement, of either side."""
+    if isinstance(requirement, Fixed):
+        return requirement.window
+    return max(requirement.forward.window, requirement.backward.window)

@@ -2,7 +2,7 @@
 
 Times are whole microseconds since 1970 in UTC, budgets whole units of 10⁻⁹. Arrays are compressed little-endian
 numbers (`store.arrays`). A slot is charged once and released once: both are primary keys. Every table has a column
-`checksum` besides, added at the end of this file (`store.rows`).
+`checksum` besides, added at the end of this file (`store.checksums`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from wevent.store.rows import seal_rows
+from wevent.store.checksums import seal_rows
 
 metadata = MetaData(
     naming_convention={
@@ -52,14 +52,15 @@ streams = Table(
     Column("created", BigInteger, nullable=False),
     Column("epoch", BigInteger, nullable=False),
     Column("begun", Boolean, nullable=False),
-    Column("handed", BigInteger, nullable=False, default=0),
+    Column("files_begun_slot", BigInteger, nullable=False, default=0),
     Column("changes", BigInteger, nullable=False, default=0),
     Column("changes_lost", BigInteger, nullable=False, default=0),
     Column("fingerprint", BigInteger, nullable=False, default=0),
 )
 """Each stream with the privacy settings it began with; the epoch counts who opened it for writing. Where files close
-slots, files were handed over for the slots up to `handed`. `changes` counts requirement changes that were ever stored,
-`changes_lost` those among them that the operator gave up after a restore; `fingerprint` is a sum of hashes of them."""
+slots, the slots up to `files_begun_slot` have begun: a run has taken their events. `changes` counts requirement changes
+that were ever stored, `changes_lost` those among them that the operator gave up after a restore; `fingerprint` is a sum
+of hashes of them."""
 
 people = Table(
     "people",
@@ -71,13 +72,13 @@ people = Table(
 )
 """Everybody who was ever listed, numbered from 0."""
 
-requirements = Table(
-    "requirements",
+requirement_changes = Table(
+    "requirement_changes",
     metadata,
     Column("stream", Integer, primary_key=True),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("person", BigInteger, nullable=False),
-    Column("since", BigInteger, nullable=False),
+    Column("from_slot", BigInteger, nullable=False),
     Column("stored", BigInteger, nullable=False),
     Column("charged_slot", BigInteger, nullable=False),
     Column("begun_slot", BigInteger, nullable=False),
@@ -91,13 +92,13 @@ requirements = Table(
     ForeignKeyConstraint(["stream", "person"], ["people.stream", "people.person"]),
     CheckConstraint("kind IN ('fixed', 'dynamic', 'leave')", name="kind"),
     CheckConstraint("source IN ('set', 'import')", name="source"),
-    Index("ix_requirements_since", "stream", "since"),
-    Index("ix_requirements_person", "stream", "person", "number"),
+    Index("ix_requirement_changes_from_slot", "stream", "from_slot"),
+    Index("ix_requirement_changes_person", "stream", "person", "number"),
 )
-"""Who requires what since which slot, in the order of storing; leaving is requiring nothing. `charged_slot` was the
-last charged slot when it was stored, `begun_slot` the last that had begun or whose files had been handed over; `since`
-lies after both. Of one person's changes of the same slot the last one that is not refused counts. `source` is `set` for
-what was stored for this person alone, `import` for what stood in a file."""
+"""Who requires what from which slot on, in the order of storing; leaving is requiring nothing. `charged_slot` was the
+last charged slot when it was stored, `begun_slot` the last that had begun; `from_slot` lies after both. Of
+one person's changes of the same slot the last one that is not refused counts. `source` is `set` for what was stored for
+this person alone, `import` for what stood in a file."""
 
 demand = Table(
     "demand",
@@ -170,19 +171,19 @@ learned = Table(
     Column("part", Text, primary_key=True),
     Column("slot", BigInteger, nullable=False),
     Column("state", LargeBinary, nullable=False),
-    CheckConstraint("part IN ('schedule', 'view', 'trigger')", name="part"),
+    CheckConstraint("part IN ('schedule', 'filter', 'trigger')", name="part"),
 )
 """What parts of a publisher have learned, the newest only: a schedule's with a charge, the others' with a release."""
 
-seats = Table(
-    "seats",
+row_assignments = Table(
+    "row_assignments",
     metadata,
     Column("stream", Integer, ForeignKey("streams.id"), primary_key=True),
     Column("person", BigInteger, primary_key=True, autoincrement=False),
-    Column("since", BigInteger, primary_key=True, autoincrement=False),
+    Column("from_slot", BigInteger, primary_key=True, autoincrement=False),
     Column("row", BigInteger, nullable=False),
 )
-"""In which row of the charges somebody stands since a slot, -1 for none. Person -1 is the group of unlisted people."""
+"""In which row of the charges a person is from a slot on, -1 for none. Person -1 is the group of unlisted people."""
 
 states = Table(
     "states",

@@ -15,18 +15,17 @@ from types import TracebackType
 from wevent.cohorts.requirement import Requirement
 from wevent.config.model import Config
 from wevent.errors import BudgetError, CorruptState, SlotOutOfOrder, WeventError
-from wevent.events.bounding import Ints
 from wevent.events.gathering import Listing, SlotRows
+from wevent.events.one_cell import Ints
 from wevent.events.presence import Carry
 from wevent.events.slot import Slot
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Release
 from wevent.releases.state import forfeit, replay, restore, take_learned, to_bytes
-from wevent.store.arrays import squeeze, whole
+from wevent.store.arrays import decode_integers, encode_array
 from wevent.store.assignment import CurrentAssignment, KeptAssignments, RowAssignment
 from wevent.store.build import GROUP, admit, found, terms_of
-from wevent.store.checking import UNREADABLE, check_stream
-from wevent.store.counting import check_changes
+from wevent.store.damage import UNREADABLE, check_stream
 from wevent.store.database import Database
 from wevent.store.demand import check_history
 from wevent.store.forfeiting import forfeit_next
@@ -34,11 +33,11 @@ from wevent.store.hearing import apply_changes
 from wevent.store.intake import Intake
 from wevent.store.journal import StoreJournal
 from wevent.store.learning import read_learned
-from wevent.store.listing import Listings
 from wevent.store.recovery import KeptSlot, read_slots, read_state, write_state
-from wevent.store.requirements import count_people, newest_number, read_changes, read_people
+from wevent.store.requirements import ListedPeople, count_people, newest_change_number, read_changes, read_people
 from wevent.store.streams import open_stream
 from wevent.store.witness import Witness
+from wevent.store.witnessed_changes import check_changes
 from wevent.store.writer import Clock, Writer
 
 STATE_EVERY = 64
@@ -119,7 +118,7 @@ class Session:
                 self._hear(slot, settled=False)
                 self.refresh_people()
                 with self.writer.database.read() as connection:
-                    self._begun = self._listings.at(connection, slot, self.journal.asked or 0, self.people)
+                    self._begun = self._listed_people.at(connection, slot, self.journal.asked or 0, self.people)
         return self._begun
 
     def release(self, rows: SlotRows) -> Release:
@@ -136,7 +135,7 @@ class Session:
             seen = rows.cells
             if self._carry is not None:
                 seen = self._carry.rows(rows.number, rows.cells, placed.registered(rows.cells.size))
-                self.journal.carried = squeeze(self._carry.state())
+                self.journal.carried = encode_array(self._carry.state())
             self.journal.arrivals = rows.arrivals
             self._placed, publisher = placed, self._publisher
             if publisher.ledger.all_sizes.any():
@@ -214,7 +213,7 @@ class Session:
         stream = self.writer.stream.id
         with self.writer.database.read() as connection:
             changes = list(read_changes(connection, stream, slot)) if slot > 1 else []
-            asked = newest_number(connection, stream)
+            asked = newest_change_number(connection, stream)
         if slot == 1:
             if asked != self.journal.asked:  # something was stored since the stream was opened
                 self._publisher = self._build(first=True)
@@ -244,13 +243,13 @@ class Session:
         stream, cells = self.writer.stream.id, len(self.cells.names)
         self.journal.forget_unkept()
         self._placed = self._begun = None
-        self._seats, self._listings = CurrentAssignment(), Listings(stream)
+        self._seats, self._listed_people = CurrentAssignment(), ListedPeople(stream)
         with self.writer.database.read() as connection:
             kept = read_state(connection, stream)
         if self._carry is not None:
             self._carry = Carry(self.config.people.carry)
             if kept.carried is not None:
-                self._carry.take(whole(kept.carried))
+                self._carry.restore(decode_integers(kept.carried))
         self._publisher = self._build(first=kept.publisher is None)
         if kept.publisher is not None:
             restore(self._publisher, kept.publisher)
@@ -261,20 +260,22 @@ class Session:
         first = self._publisher.ledger.slot
         with self.writer.database.read() as connection:
             past = read_slots(connection, stream, cells, first)
-            seats = KeptAssignments(connection, stream, first)
+            row_assignments = KeptAssignments(connection, stream, first)
         if first > 1:
-            seats.compare(first - 1, self._seating())
+            row_assignments.compare(first - 1, self._seating())
         for slot in past:
-            self._replay(slot, seats)
+            self._replay(slot, row_assignments)
         self.journal.refused = ()
         with self.writer.database.read() as connection:  # now, so that the next slot need not wait for it
-            self._listings.at(connection, self.next_slot - 1, newest_number(connection, stream), self.people)
+            self._listed_people.at(
+                connection, self.next_slot - 1, newest_change_number(connection, stream), self.people
+            )
 
-    def _replay(self, slot: KeptSlot, seats: KeptAssignments) -> None:
+    def _replay(self, slot: KeptSlot, row_assignments: KeptAssignments) -> None:
         """Let the publisher live through a slot of the store; everybody must sit where they sat then."""
         self._hear(slot.number, settled=True)
         self._publisher.members.begin_slot()
-        seats.compare(slot.number, self._seating())
+        row_assignments.compare(slot.number, self._seating())
         if slot.charge is None:
             forfeit(self._publisher, slot.hold)
             return
@@ -291,7 +292,7 @@ class Session:
         asked: dict[int, Requirement] | None = None
         if first:
             with self.writer.database.read() as connection:
-                self.journal.asked = newest_number(connection, self.writer.stream.id)
+                self.journal.asked = newest_change_number(connection, self.writer.stream.id)
                 changes = list(read_changes(connection, self.writer.stream.id, 1))
             asked, self._refused_at_first = admit(self.config, changes)
         publisher = found(self.config, self.journal, asked)

@@ -1,5 +1,7 @@
 """Reads what a stream accepts: whole files, a growing file and its rotated predecessors, or a pipe.
 
+A new data source goes here: a function that follows the protocol `Source`, beside `follow` and `pipe`.
+
 What can be proven about when an event was there differs. A file proves that its bytes were written by the moment its
 size was asked for; a pipe that they were in its buffer when it was read. So the clock is looked at first, then all that
 is there is accepted by that look, and only then are the slots closed that were over at that look: an event that reached
@@ -14,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import numpy as np
 
@@ -24,10 +26,29 @@ from wevent.events.formats import Format, LineReader, line_reader
 from wevent.events.lines import Lines
 from wevent.events.names import show_name
 from wevent.events.staging import ACCEPTED
-from wevent.events.validation import AcceptanceWindow, AcceptedEvents, unfinished
+from wevent.events.validation import AcceptanceWindow, AcceptedEvents, refuse_unfinished
+from wevent.store.accounting import add_tallies
 from wevent.store.feeding import Feed
-from wevent.store.followed import FollowedFile
-from wevent.store.intake import add_tallies
+from wevent.store.followed_files import FollowedFile
+
+
+class Source(Protocol):
+    """A data source: reads events from where they arrive and hands them to a feed, until `feed.over` or its end.
+
+    It repeats four steps, in this order: `look = feed.look()` reads the clock; the source reads all that has arrived;
+    `feed.take(lines, reader, position, feed.acceptance_window(look))` keeps it; `feed.close_by(look)` releases the
+    slots that were over at that look. A `LineReader` of `events.formats` reads lines of a format. Other events
+    are validated by `feed.validator.validate` and kept by `feed.keep`.
+
+    Guarantees that a source must give:
+        It passes on every event at most once: after `take` with a `position`, a restart goes on behind that position.
+        It shows nothing of an event in messages, and closes no slot by an event's own time (SPEC §1).
+    """
+
+    def __call__(self, feed: Feed, /) -> None:
+        """Read until the source ends or the last wanted slot is released."""
+        ...
+
 
 PAUSE = 0.2
 """Seconds between two looks at a source in which nothing happens."""
@@ -71,12 +92,10 @@ def accept_parquet(feed: Feed, path: Path, acceptance_window: AcceptanceWindow) 
             add_tallies(connection, session.writer.stream.id, grouped.refused)
         feed.totals.add_tallies(grouped.refused, grouped.seen, grouped.unusable)
         for slot in grouped.slots:
-            for portion in grouped.portions(slot):
-                numbers = np.full(portion.person.size, slot, np.int64)
+            for batch in grouped.batches(slot):
+                numbers = np.full(batch.person.size, slot, np.int64)
                 feed.keep(
-                    AcceptedEvents(
-                        numbers, portion.person, portion.offset, portion.cell, list(portion.unlisted), Counter()
-                    )
+                    AcceptedEvents(numbers, batch.person, batch.offset, batch.cell, list(batch.unlisted), Counter())
                 )
 
 
@@ -116,7 +135,7 @@ def pipe(feed: Feed, file: BinaryIO, kind: Format, pause: float = PAUSE) -> None
             more = os.read(file.fileno(), _AT_ONCE - len(chunk))
             chunk, ended = chunk + more, not more
             ready, _, _ = select.select([file.fileno()], [], [], 0)
-        content = lines.take(chunk).lines
+        content = lines.cut(chunk).lines
         if content and read is None:
             read = line_reader(kind, columns, content[0] if kind == "csv" else None, "standard input")
             content = content[1:] if kind == "csv" else content
@@ -128,6 +147,6 @@ def pipe(feed: Feed, file: BinaryIO, kind: Format, pause: float = PAUSE) -> None
     if read is None and kind == "ndjson":
         read = line_reader(kind, columns, None, "standard input")
     if read is None or feed.over:
-        feed.keep(unfinished())
+        feed.keep(refuse_unfinished())
     else:
         feed.take(lines.finish().lines, read.last)

@@ -13,16 +13,16 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.errors import SettingsChanged, StreamUnknown
+from wevent.store.checksums import check, update
 from wevent.store.database import Database
-from wevent.store.reconciling import Stored, Terms, reconcile
-from wevent.store.rows import check, update
+from wevent.store.reconciling import OpeningTerms, StreamInStore, reconcile
 from wevent.store.schema import about, slots, streams
 from wevent.store.sharing import one_at_a_time, refuse_shared_group
 from wevent.store.witness import Witness, WitnessRecord
 from wevent.store.writer import Clock, StreamRow
 
 _MAY_GROW = ("levels.budgets", "levels.windows")
-_NOTHING_SAID = Terms(shown=None, begun_slot=0, promised=1, allowed=1)
+_NOTHING_SAID = OpeningTerms(shown=None, begun_slot=0, promised=1, allowed=1)
 
 
 def open_stream(
@@ -31,7 +31,7 @@ def open_stream(
     settings: dict[str, Any],
     clock: Clock,
     witness: Witness,
-    terms: Terms = _NOTHING_SAID,
+    terms: OpeningTerms = _NOTHING_SAID,
 ) -> StreamRow:
     """The stream of a name; begun with these settings if it is new.
 
@@ -49,7 +49,7 @@ def open_stream(
             one_at_a_time(connection)
             refuse_shared_group(connection, name, settings)
             store = str(connection.execute(sa.select(about.c.value).where(about.c.key == "store")).scalar_one())
-            begin = Stored(WitnessRecord(store, name), exists=False)
+            begin = StreamInStore(WitnessRecord(store, name), exists=False)
             values = {"name": name, "settings": json.dumps(settings), "created": clock(), "epoch": 0, "begun": False}
             connection.execute(streams.insert().values(**values))
             number = connection.execute(sa.select(streams.c.id).where(streams.c.name == name)).scalar_one()

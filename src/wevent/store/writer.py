@@ -15,10 +15,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.errors import StoreUnavailable, StreamTaken, WitnessMissing
+from wevent.store.checksums import update
 from wevent.store.database import Database
-from wevent.store.exclusion import exclude_others
-from wevent.store.reconciling import Opening, Stored, Terms, reconcile
-from wevent.store.rows import update
+from wevent.store.locks import lock_stream
+from wevent.store.reconciling import Opening, OpeningTerms, StreamInStore, reconcile
 from wevent.store.schema import about, slots, streams
 from wevent.store.witness import Witness, WitnessRecord
 
@@ -44,9 +44,11 @@ class Writer:
         know them.
     """
 
-    def __init__(self, database: Database, stream: StreamRow, witness: Witness, clock: Clock, terms: Terms) -> None:
+    def __init__(
+        self, database: Database, stream: StreamRow, witness: Witness, clock: Clock, terms: OpeningTerms
+    ) -> None:
         self.database, self.stream, self.witness, self.clock = database, stream, witness, clock
-        self._lock = exclude_others(database, stream.id)
+        self._lock = lock_stream(database, stream.id)
         try:
             _check_names(database)
             witness.check_names()
@@ -95,9 +97,9 @@ class Writer:
                 update(connection, streams, mine, begun=True)
             yield connection
 
-    def _open(self, terms: Terms) -> Opening:
+    def _open(self, terms: OpeningTerms) -> Opening:
         with self.database.write() as connection:
-            stored = Stored(read_record(connection, self.stream, lock=True))
+            stored = StreamInStore(read_record(connection, self.stream, lock=True))
             if self.witness.read() is None:
                 _check_elsewhere(self.witness, stored.record)
                 reconcile(stored, None, terms)  # refuses before a missing folder is made
@@ -109,15 +111,15 @@ class Writer:
         return opening
 
 
-def plan_opening(database: Database, name: str, witness: Witness, terms: Terms) -> Opening:
+def plan_opening(database: Database, name: str, witness: Witness, terms: OpeningTerms) -> Opening:
     """What would follow if a stream were opened now; nothing is changed."""
     with database.read() as connection:
         number = connection.execute(sa.select(streams.c.id).where(streams.c.name == name)).scalar()
         if number is None:
             store = connection.execute(sa.select(about.c.value).where(about.c.key == "store")).scalar_one()
-            stored = Stored(WitnessRecord(str(store), name), exists=False)
+            stored = StreamInStore(WitnessRecord(str(store), name), exists=False)
         else:
-            stored = Stored(read_record(connection, StreamRow(number, name)))
+            stored = StreamInStore(read_record(connection, StreamRow(number, name)))
     known = witness.read()
     if known is None and stored.exists:
         _check_elsewhere(witness, stored.record)

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from wevent.errors import InvalidSetting
-from wevent.study.asked import from_files
 from wevent.study.datasets.catalog import check_name, open_stream
-from wevent.study.datasets.stream import Options, Presence, Stream
-from wevent.study.experiment import METRICS
+from wevent.study.datasets.stream import Presence
+from wevent.study.experiment import METRICS, Point
 from wevent.study.mechanisms import known_mechanism
 from wevent.study.protocols import honest
-from wevent.study.runner import Settings, workers
+from wevent.study.runner import RunSettings, data_options, requirements_at, workers
 from wevent.study.seeds import seed_for
-from wevent.study.wishes import Wishes, draw_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class Comparison:
     dynamic: Path | None = None
 
 
-def compare(comparison: Comparison, settings: Settings | None = None) -> list[dict[str, Any]]:
+def compare(comparison: Comparison, settings: RunSettings | None = None) -> list[dict[str, Any]]:
     """One row for each mechanism and round, under the protocol `honest`.
 
     Guarantees:
@@ -58,7 +56,7 @@ def compare(comparison: Comparison, settings: Settings | None = None) -> list[di
         The same seed gives the same rows, times apart, whatever the number of processes.
         An unknown data set or mechanism raises `UnknownName` before anything runs.
     """
-    settings = settings or Settings()
+    settings = settings or RunSettings()
     check_name(comparison.data)
     for name in comparison.mechanisms:
         known_mechanism(name)
@@ -79,25 +77,30 @@ def _mapped(one_round: Any, rounds: range, jobs: int, plugins: tuple[Path, ...])
 
 
 def _one_round(comparison: Comparison, folder: Path, number: int) -> list[dict[str, Any]]:
-    options = Options(
-        comparison.slots,
-        comparison.users,
-        comparison.cells,
-        comparison.presence,
-        folder,
+    files = (None if path is None else str(path) for path in (comparison.requirements, comparison.dynamic))
+    point = Point(
+        comparison.data,
+        comparison.epsilon,
+        comparison.window,
+        cells=comparison.cells,
+        slots=comparison.slots,
+        users=comparison.users,
+        presence=comparison.presence,
         slot_width=comparison.slot_width,
+        requirements=next(files),
+        dynamic=next(files),
     )
-    stream = open_stream(comparison.data, options)
-    wishes = _wishes(comparison, stream, number)
+    stream = open_stream(point.data, data_options(point, folder))
+    requirements = requirements_at(point, stream, comparison.seed, number)
     seeds = {name: seed_for(comparison.seed, "noise", comparison.data, number, name) for name in comparison.mechanisms}
     data_seed = seed_for(comparison.seed, "data", comparison.data, number)
-    scores = honest.run(stream, wishes, seeds, METRICS, data_seed=data_seed)
+    scores = honest.run(stream, requirements, seeds, METRICS, data_seed=data_seed)
     return [
         {
             "data": comparison.data,
             "mechanism": name,
-            "epsilon": float(wishes.common.epsilon),
-            "window": wishes.common.window,
+            "epsilon": float(requirements.common.epsilon),
+            "window": requirements.common.window,
             "round": number,
             **{metric: score.errors[metric] for metric in METRICS},
             **{decision: score.decisions[decision] for decision in ("published", "skipped", "nullified")},
@@ -106,11 +109,3 @@ def _one_round(comparison: Comparison, folder: Path, number: int) -> list[dict[s
         }
         for name, score in scores.items()
     ]
-
-
-def _wishes(comparison: Comparison, stream: Stream, number: int) -> Wishes:
-    if comparison.requirements is not None or comparison.dynamic is not None:
-        usual = (comparison.epsilon, comparison.window)
-        return from_files(stream, comparison.requirements, comparison.dynamic, usual)
-    seed = seed_for(comparison.seed, "wishes", comparison.epsilon, comparison.window, number)
-    return draw_types(seed, stream.users, comparison.epsilon, comparison.window)

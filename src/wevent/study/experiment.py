@@ -62,7 +62,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Task:
     """One point in one round: what a worker runs."""
 
     protocol: Protocol
@@ -123,12 +123,12 @@ class Experiment:
             for values in product(*(values for _, values in self.vary)):
                 yield Point(dataset, **{**dict(self.base), **dict(zip(names, values, strict=True))})
 
-    def cells(self, data: Sequence[str] | None = None) -> Iterator[Cell]:
+    def tasks(self, data: Sequence[str] | None = None) -> Iterator[Task]:
         """Every cell: round by round, so that an interrupted run has something of each point."""
         points = list(self.points(data))
         for number in range(1, self.rounds + 1):
             for point in points:
-                yield Cell(self.protocol, point, number, self.seed, self.mechanisms, self.metrics)
+                yield Task(self.protocol, point, number, self.seed, self.mechanisms, self.metrics)
 
     def quick(self) -> Experiment:
         """The same in small: two rounds, at most 400 slots and 1,000 users; to see that everything works."""

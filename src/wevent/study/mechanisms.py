@@ -1,6 +1,7 @@
-"""Every mechanism that a study can compare: a name comes in, how to build and feed it goes out.
+"""Lists every mechanism that a study can compare, with how to build and feed it.
 
-Add your own with `MECHANISMS["mine"] = Entry(build, "personal", "rows", "[Key]")`; docs/how-to/add-a-mechanism.md.
+Add your own with `MECHANISMS["mine"] = MechanismEntry(build, "personal", "rows", "[Key]")`, as
+docs/how-to/add-a-mechanism.md shows.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wevent import recipes
-from wevent.decisions.change import deviation
+import wevent
+from wevent import Decision, Slot
 from wevent.errors import UnknownName
-from wevent.events.slot import Slot
-from wevent.releases.release import Decision
+from wevent.extend import Units, error_threshold
 from wevent.study.baselines.base import Baseline
 from wevent.study.baselines.fast import Fast
 from wevent.study.baselines.lbu import LBU, PLBU, PLBUSum
@@ -26,10 +26,9 @@ from wevent.study.baselines.ldp_ids_people import LPA, LPD, LPU
 from wevent.study.baselines.pegasus import Pegasus
 from wevent.study.baselines.rescuedp import RescueDP
 from wevent.study.baselines.spas import Spas
-from wevent.units import Units
 
 
-class Shown(Protocol):
+class StudyRelease(Protocol):
     """What a mechanism shows for one slot."""
 
     @property
@@ -43,7 +42,7 @@ class Shown(Protocol):
         ...
 
 
-class Traced(Protocol):
+class SlotCost(Protocol):
     """What a slot cost."""
 
     @property
@@ -59,17 +58,17 @@ class Stepper(Protocol):
     """
 
     @property
-    def trace(self) -> Traced | None:
+    def trace(self) -> SlotCost | None:
         """What the last slot cost."""
         ...
 
-    def step(self, slot: Slot) -> Shown:
+    def step(self, slot: Slot) -> StudyRelease:
         """One slot in, one release out."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MechanismEntry:
     """How a mechanism is built and fed.
 
     Attributes:
@@ -101,24 +100,28 @@ _SOURCES = {
     "plbu_sum": "Du25",
 }
 
-MECHANISMS: dict[str, Entry] = {
-    "pbd": Entry(recipes.pbd, "personal", "rows", "Du25"),
-    "pba": Entry(recipes.pba, "personal", "rows", "Du25"),
-    "dpbd": Entry(recipes.dpbd, "dynamic", "rows", "Du25"),
-    "dpba": Entry(recipes.dpba, "dynamic", "rows", "Du25"),
-    "bd": Entry(recipes.bd, "common", "rows", "Kellaris14"),
-    "ba": Entry(recipes.ba, "common", "rows", "Kellaris14"),
-    "bd_deviation": Entry(partial(recipes.bd, bar=deviation), "common", "rows", "Kellaris14"),
-    "ba_deviation": Entry(partial(recipes.ba, bar=deviation), "common", "rows", "Kellaris14"),
-    "uniform": Entry(recipes.uniform, "common", "rows", "Kellaris14"),
-    "sample": Entry(recipes.sample, "common", "rows", "Kellaris14"),
-    "auto": Entry(recipes.auto, "personal", "rows", "West97"),
-    "auto_pooled": Entry(partial(recipes.auto, estimator="pooled"), "personal", "rows", "West97"),
-    "auto_uncorrected": Entry(partial(recipes.auto, estimator="uncorrected"), "personal", "rows", "West97"),
-    "auto_dynamic": Entry(recipes.auto, "dynamic", "rows", "West97"),
-    "auto_dynamic_pooled": Entry(partial(recipes.auto, estimator="pooled"), "dynamic", "rows", "West97"),
+MECHANISMS: dict[str, MechanismEntry] = {
+    "pbd": MechanismEntry(wevent.pbd, "personal", "rows", "Du25"),
+    "pba": MechanismEntry(wevent.pba, "personal", "rows", "Du25"),
+    "dpbd": MechanismEntry(wevent.dpbd, "dynamic", "rows", "Du25"),
+    "dpba": MechanismEntry(wevent.dpba, "dynamic", "rows", "Du25"),
+    "bd": MechanismEntry(wevent.bd, "common", "rows", "Kellaris14"),
+    "ba": MechanismEntry(wevent.ba, "common", "rows", "Kellaris14"),
+    "bd_deviation": MechanismEntry(
+        partial(wevent.bd, publish_threshold=error_threshold), "common", "rows", "Kellaris14"
+    ),
+    "ba_deviation": MechanismEntry(
+        partial(wevent.ba, publish_threshold=error_threshold), "common", "rows", "Kellaris14"
+    ),
+    "uniform": MechanismEntry(wevent.uniform, "common", "rows", "Kellaris14"),
+    "sample": MechanismEntry(wevent.sample, "common", "rows", "Kellaris14"),
+    "auto": MechanismEntry(wevent.auto, "personal", "rows", "West97"),
+    "auto_pooled": MechanismEntry(partial(wevent.auto, estimator="pooled"), "personal", "rows", "West97"),
+    "auto_uncorrected": MechanismEntry(partial(wevent.auto, estimator="uncorrected"), "personal", "rows", "West97"),
+    "auto_dynamic": MechanismEntry(wevent.auto, "dynamic", "rows", "West97"),
+    "auto_dynamic_pooled": MechanismEntry(partial(wevent.auto, estimator="pooled"), "dynamic", "rows", "West97"),
 } | {
-    name: Entry(
+    name: MechanismEntry(
         baseline,
         "personal" if name.startswith("plbu") else "common",
         baseline.feeds,
@@ -130,7 +133,7 @@ MECHANISMS: dict[str, Entry] = {
 """Every mechanism by name."""
 
 
-def known_mechanism(name: str) -> Entry:
+def known_mechanism(name: str) -> MechanismEntry:
     """The mechanism of a name."""
     if name not in MECHANISMS:
         known = tuple(MECHANISMS)
@@ -138,6 +141,6 @@ def known_mechanism(name: str) -> Entry:
     return MECHANISMS[name]
 
 
-def settings_for(entry: Entry, complete: bool) -> dict[str, Any]:
+def settings_for(entry: MechanismEntry, complete: bool) -> dict[str, Any]:
     """What a mechanism is built with besides register, cells and noise."""
     return {"complete": complete} if isinstance(entry.build, type) and issubclass(entry.build, Baseline) else {}

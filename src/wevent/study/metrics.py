@@ -75,7 +75,7 @@ def known_metric(name: str, plane: tuple[int, int] | None = None) -> Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class Errors:
+class MeanErrors:
     """Mean over slots of each metric."""
 
     slots: int
@@ -109,10 +109,10 @@ class Scorer:
         for first in range(0, len(true), self._block):
             self._add_block(true[first : first + self._block], released[first : first + self._block])
 
-    def errors(self) -> Errors:
+    def errors(self) -> MeanErrors:
         """The means so far."""
         self._flush()
-        return Errors(self._slots, {name: total / max(self._slots, 1) for name, total in self._sums.items()})
+        return MeanErrors(self._slots, {name: total / max(self._slots, 1) for name, total in self._sums.items()})
 
     def _flush(self) -> None:
         if self._true:

@@ -12,12 +12,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from wevent.events.names import show_name
+from wevent.extend import show_name
 from wevent.study.mechanisms import known_mechanism
-from wevent.study.runner import Run
+from wevent.study.runner import ExperimentRun
 
 
-def follow(run: Run) -> None:
+def follow(run: ExperimentRun) -> None:
     """Run to the end with a progress bar on standard error."""
     columns = (
         TextColumn("{task.description}"),

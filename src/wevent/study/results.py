@@ -12,9 +12,9 @@ from typing import Any
 
 import wevent
 from wevent.errors import InvalidSetting
-from wevent.study.experiment import Cell, Point
+from wevent.study.experiment import Point, Task
 from wevent.study.metrics import METRICS
-from wevent.study.protocols.score import PARTS, Score
+from wevent.study.protocols.score import PARTS, RunScore
 
 _POINT = tuple(asdict(Point("")))
 _KEY = ("protocol", *_POINT, "round", "seed", "mechanism")
@@ -40,31 +40,31 @@ def any_round(key: Key) -> Key:
     return key[:where] + key[where + 1 :]
 
 
-def keys_of(cell: Cell) -> dict[str, Key]:
+def keys_of(task: Task) -> dict[str, Key]:
     """The keys of a cell's rows, by mechanism."""
-    return {name: key_of(_about(cell, name)) for name in cell.mechanisms}
+    return {name: key_of(_about(task, name)) for name in task.mechanisms}
 
 
-def _about(cell: Cell, mechanism: str) -> dict[str, str]:
-    point = {name: _text(value) for name, value in asdict(cell.point).items()}
+def _about(task: Task, mechanism: str) -> dict[str, str]:
+    point = {name: _text(value) for name, value in asdict(task.point).items()}
     return {
-        "protocol": cell.protocol,
+        "protocol": task.protocol,
         **point,
-        "round": str(cell.round),
-        "seed": str(cell.seed),
+        "round": str(task.round),
+        "seed": str(task.seed),
         "mechanism": mechanism,
     }
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RunSize:
     """What a cell was really run on."""
 
     users: int
     cells: int
 
 
-def to_row(experiment: str, cell: Cell, mechanism: str, score: Score, ran: Ran, private: str) -> dict[str, str]:
+def to_row(experiment: str, task: Task, mechanism: str, score: RunScore, ran: RunSize, private: str) -> dict[str, str]:
     """One row."""
     numbers: dict[str, Any] = {
         **score.errors,
@@ -75,7 +75,7 @@ def to_row(experiment: str, cell: Cell, mechanism: str, score: Score, ran: Ran, 
     }
     return {
         "experiment": experiment,
-        **_about(cell, mechanism),
+        **_about(task, mechanism),
         "ran_slots": str(score.slots),
         "ran_users": str(ran.users),
         "ran_cells": str(ran.cells),

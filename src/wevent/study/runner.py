@@ -17,19 +17,19 @@ from threading import Thread
 
 from wevent.errors import InvalidSetting, MissingData
 from wevent.study import results
-from wevent.study.asked import from_files
 from wevent.study.datasets.catalog import open_stream
-from wevent.study.datasets.stream import Options, Stream
-from wevent.study.experiment import Cell, Experiment, Point
+from wevent.study.datasets.stream import DataOptions, DataStream
+from wevent.study.experiment import Experiment, Point, Task
 from wevent.study.mechanisms import known_mechanism
 from wevent.study.protocols import honest, printed
-from wevent.study.protocols.score import Score
+from wevent.study.protocols.score import RunScore
+from wevent.study.requirement_files import read_requirements
+from wevent.study.requirements import SEED_LABEL, StudyRequirements, draw_types, two_types
 from wevent.study.seeds import seed_for
-from wevent.study.wishes import Wishes, draw_types, two_types
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunSettings:
     """How to run, which changes no number.
 
     Attributes:
@@ -44,7 +44,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """How far a run is."""
 
     done: int
@@ -52,57 +52,61 @@ class Progress:
     kept: int
 
 
-def run_cell(experiment: str, cell: Cell, folder: Path) -> list[dict[str, str]]:
+def run_task(experiment: str, task: Task, folder: Path) -> list[dict[str, str]]:
     """All rows of one cell.
 
     Guarantees:
         The same cell gives the same rows, times and commit apart, in any process.
     """
-    stream = open_point(cell.point, folder)
-    wishes = ask(cell.point, stream, cell.seed, cell.round)
-    names = tuple(repr(value) for value in _identity(cell.point))
-    seeds = {name: seed_for(cell.seed, "noise", *names, cell.round, name) for name in cell.mechanisms}
-    data_seed = seed_for(cell.seed, "data", cell.point.data, cell.round)
-    run = honest.run if cell.protocol == "honest" else printed.run
-    scores = run(stream, wishes, seeds, cell.metrics, data_seed=data_seed)
-    ran = results.Ran(stream.users, len(stream.cells))
+    stream = open_point(task.point, folder)
+    requirements = requirements_at(task.point, stream, task.seed, task.round)
+    names = tuple(repr(value) for value in _identity(task.point))
+    seeds = {name: seed_for(task.seed, "noise", *names, task.round, name) for name in task.mechanisms}
+    data_seed = seed_for(task.seed, "data", task.point.data, task.round)
+    run = honest.run if task.protocol == "honest" else printed.run
+    scores = run(stream, requirements, seeds, task.metrics, data_seed=data_seed)
+    ran = results.RunSize(stream.users, len(stream.cells))
     return [
-        results.to_row(experiment, cell, name, score, ran, private(cell, name))
-        for name, score in _in_order(cell, scores)
+        results.to_row(experiment, task, name, score, ran, private(task, name))
+        for name, score in _in_order(task, scores)
     ]
 
 
-def private(cell: Cell, mechanism: str) -> str:
+def private(task: Task, mechanism: str) -> str:
     """What may be said of the privacy of a result."""
-    if cell.protocol == "printed":
+    if task.protocol == "printed":
         return "not private"
     return "yes" if known_mechanism(mechanism).proven else "accounted, not proven"
 
 
-def open_point(point: Point, folder: Path) -> Stream:
+def data_options(point: Point, folder: Path) -> DataOptions:
+    """How the data of a point are opened."""
+    return DataOptions(point.slots, point.users, point.cells, point.presence, folder, point.slot_width)
+
+
+def open_point(point: Point, folder: Path) -> DataStream:
     """The data of a point; recorded sets stay open for the next cell."""
-    slot_width = point.slot_width
-    return _open(point.data, Options(point.slots, point.users, point.cells, point.presence, folder, slot_width))
+    return _open(point.data, data_options(point, folder))
 
 
 @lru_cache(maxsize=2)
-def _open(name: str, options: Options) -> Stream:
+def _open(name: str, options: DataOptions) -> DataStream:
     return open_stream(name, options)
 
 
-def ask(point: Point, stream: Stream, seed: int, number: int) -> Wishes:
-    """What everybody asks for at a point, in a round: drawn ones are the same for every data set of that many users."""
-    users = stream.users
+def requirements_at(point: Point, stream: DataStream, seed: int, number: int) -> StudyRequirements:
+    """The requirements at a point, in a round; drawn ones are the same for every data set of that many users."""
+    users, strictest = stream.users, (point.epsilon, point.window)
     if point.requirements is not None or point.dynamic is not None:
         files = [None if given is None else Path(given) for given in (point.requirements, point.dynamic)]
-        return from_files(stream, files[0], files[1], (point.epsilon, point.window))
+        return read_requirements(stream, files[0], files[1], strictest)
     if point.share is not None and point.other_epsilon is not None and point.other_window is not None:
-        first, second = (point.epsilon, point.window), (point.other_epsilon, point.other_window)
-        return two_types(seed_for(seed, "wishes", first, second, number), users, first, second, point.share)
-    return draw_types(seed_for(seed, "wishes", point.epsilon, point.window, number), users, point.epsilon, point.window)
+        second = (point.other_epsilon, point.other_window)
+        return two_types(seed_for(seed, SEED_LABEL, strictest, second, number), users, strictest, second, point.share)
+    return draw_types(seed_for(seed, SEED_LABEL, *strictest, number), users, *strictest)
 
 
-class Run:
+class ExperimentRun:
     """One experiment on its way into one results file.
 
     Guarantees:
@@ -111,35 +115,35 @@ class Run:
         A data set of `downloads` whose files are missing is left out and listed in `missing`.
     """
 
-    def __init__(self, experiment: Experiment, path: Path, settings: Settings | None = None) -> None:
-        self.settings = settings or Settings()
+    def __init__(self, experiment: Experiment, path: Path, settings: RunSettings | None = None) -> None:
+        self.settings = settings or RunSettings()
         self.path, self.experiment = path, experiment
         load_plugins(self.settings.plugins)
         self.missing: dict[str, MissingData] = {}
         self.data = [name for name in experiment.data + experiment.downloads if self._there(name)]
-        cells = list(experiment.cells(self.data))
-        wanted = {results.any_round(key) for cell in cells for key in results.keys_of(cell).values()}
+        tasks = list(experiment.tasks(self.data))
+        wanted = {results.any_round(key) for task in tasks for key in results.keys_of(task).values()}
         kept = [row for row in results.read(path) if results.any_round(results.key_of(row)) in wanted]
         results.write(path, kept)
         done = {results.key_of(row) for row in kept}
-        self.cells = [left for cell in cells if (left := _left(cell, done)) is not None]
-        self.kept, self.all = len(cells) - len(self.cells), len(cells)
+        self.tasks = [left for task in tasks if (left := _left(task, done)) is not None]
+        self.kept, self.all = len(tasks) - len(self.tasks), len(tasks)
 
-    def go(self) -> Generator[Progress]:
+    def go(self) -> Generator[RunProgress]:
         """Run what is left; says how far it is after each cell."""
         done = self.kept
-        yield Progress(done, self.all, self.kept)
+        yield RunProgress(done, self.all, self.kept)
         for rows in self._finished():
             results.append(self.path, rows)
             done += 1
-            yield Progress(done, self.all, self.kept)
+            yield RunProgress(done, self.all, self.kept)
         results.write(self.path, results.read(self.path))
 
     def _finished(self) -> Iterator[list[dict[str, str]]]:
-        jobs = min(self.settings.jobs or self.experiment.jobs or os.cpu_count() or 1, max(len(self.cells), 1))
-        arguments = [(self.experiment.name, cell, self.settings.folder) for cell in self.cells]
+        jobs = min(self.settings.jobs or self.experiment.jobs or os.cpu_count() or 1, max(len(self.tasks), 1))
+        arguments = [(self.experiment.name, task, self.settings.folder) for task in self.tasks]
         if jobs == 1:
-            yield from (run_cell(*one) for one in arguments)
+            yield from (run_task(*one) for one in arguments)
             return
         pool = workers(jobs, self.settings.plugins)
         try:
@@ -147,7 +151,7 @@ class Run:
             running: set[Future[list[dict[str, str]]]] = set()
             while True:
                 while len(running) < 2 * jobs and (one := next(waiting, None)) is not None:
-                    running.add(pool.submit(run_cell, *one))
+                    running.add(pool.submit(run_task, *one))
                 if not running:
                     return
                 ended, running = wait(running, return_when=FIRST_COMPLETED)
@@ -202,11 +206,11 @@ def _identity(point: Point) -> tuple[object, ...]:
     return (point.data, point.epsilon, point.window, point.share, point.other_epsilon, point.other_window, point.cells)
 
 
-def _left(cell: Cell, done: set[results.Key]) -> Cell | None:
+def _left(task: Task, done: set[results.Key]) -> Task | None:
     """What of a cell has not been run yet."""
-    names = tuple(name for name, key in results.keys_of(cell).items() if key not in done)
-    return replace(cell, mechanisms=names) if names else None
+    names = tuple(name for name, key in results.keys_of(task).items() if key not in done)
+    return replace(task, mechanisms=names) if names else None
 
 
-def _in_order(cell: Cell, scores: dict[str, Score]) -> Iterator[tuple[str, Score]]:
-    return ((name, scores[name]) for name in cell.mechanisms)
+def _in_order(task: Task, scores: dict[str, RunScore]) -> Iterator[tuple[str, RunScore]]:
+    return ((name, scores[name]) for name in task.mechanisms)

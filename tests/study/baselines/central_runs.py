@@ -72,7 +72,7 @@ class Losing(Told):
 
 
 @dataclass(frozen=True)
-class Run:
+class BaselineRun:
     """What came out, slot by slot."""
 
     counts: list[list[float]]
@@ -93,7 +93,7 @@ def built(
     return kind(register, cells, noise=noise, privacy=privacy)
 
 
-def run(baseline: Baseline, stream: Iterable[Iterable[int]]) -> Run:
+def run(baseline: Baseline, stream: Iterable[Iterable[int]]) -> BaselineRun:
     """Step through a stream of counts; a slot that fails is lost."""
     counts, decisions, spends = [], [], []
     for number, row in enumerate(stream, start=baseline.ledger.slot):
@@ -104,7 +104,7 @@ def run(baseline: Baseline, stream: Iterable[Iterable[int]]) -> Run:
         assert baseline.trace is not None and baseline.trace.spent.size == 1
         counts.append(baseline.shown.tolist())
         spends.append(int(baseline.trace.spent[0]))
-    return Run(counts, decisions, spends)
+    return BaselineRun(counts, decisions, spends)
 
 
 def wander(slots: int, cells: int, seed: int, size: int = 300, step: int = 12) -> list[list[int]]:

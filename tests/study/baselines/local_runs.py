@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Run:
+class BaselineRun:
     """Axes: slot, cell; slot; slot, row of the ledger."""
 
     counts: Floats
@@ -56,7 +56,7 @@ def slot_for(baseline: Baseline, number: int, places: Ints, register: Register) 
     return Slot(number, counts=per_row(places, register, len(baseline.domain)))
 
 
-def run(baseline: Baseline, register: Register, stream: Iterable[Ints]) -> Run:
+def run(baseline: Baseline, register: Register, stream: Iterable[Ints]) -> BaselineRun:
     """Step through a stream of places, from the slot that is due."""
     counts, decisions, spends = [], [], []
     for number, places in enumerate(stream, start=baseline.ledger.slot):
@@ -65,4 +65,4 @@ def run(baseline: Baseline, register: Register, stream: Iterable[Ints]) -> Run:
         counts.append(shown.counts)
         decisions.append(shown.decision)
         spends.append(baseline.trace.spent)
-    return Run(np.array(counts), decisions, np.array(spends))
+    return BaselineRun(np.array(counts), decisions, np.array(spends))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.study.baselines.central_runs import Losing, LostError, Run, Silent, Told, built, run, wander
+from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Silent, Told, built, run, wander
 
 from wevent import Decision, Privacy
 from wevent.noise import SeededNoise
@@ -23,7 +23,7 @@ def fast(epsilon: str, window: int, noise: SeededNoise, cells: int = 2, privacy:
     return cast(Fast, built(Fast, epsilon, window, cells, noise, privacy))
 
 
-def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> Run:
+def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> BaselineRun:
     """The rules as written: a prediction in every slot, a filter for each cell, all kept in lists."""
     most = max(1, math.floor(Fraction(75, 1000) * window))
     price = epsilon // 2 // most
@@ -60,7 +60,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
         out.append(shown)
         decisions.append(decision)
         spends.append(spent)
-    return Run(out, decisions, spends)
+    return BaselineRun(out, decisions, spends)
 
 
 @pytest.mark.parametrize(

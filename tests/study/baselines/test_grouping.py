@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wevent.study.baselines.grouping import Candidate, correlation, group_cells
+from wevent.study.baselines.grouping import GroupCandidate, correlation, group_cells
 
 
-def candidate(cell: int, *last: float, enough: bool = True) -> Candidate:
-    return Candidate(cell, np.array(last, float), enough)
+def candidate(cell: int, *last: float, enough: bool = True) -> GroupCandidate:
+    return GroupCandidate(cell, np.array(last, float), enough)
 
 
 def test_by_hand() -> None:

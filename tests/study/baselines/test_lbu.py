@@ -16,7 +16,7 @@ from wevent.cohorts.register import Register
 from wevent.events.slot import Slot
 from wevent.noise import SeededNoise, StudyNoise
 from wevent.study.baselines.lbu import LBU, PLBU, PLBUSum
-from wevent.study.baselines.local import Local
+from wevent.study.baselines.local import LocalBaseline
 
 
 def off(counts: Floats, truth: list[int]) -> Floats:
@@ -82,11 +82,11 @@ def test_own_budgets_are_worth_it() -> None:
     """Alike groups: PLBU is more exact than its plain sum, and that more exact than LBU, by what the formulas say."""
     register = Register.from_arrays(np.repeat([1.0, 2.0], 500), np.repeat(20, 1000))
     places = np.tile(np.repeat([0, 1], [450, 50]), 2)
-    per_person = np.exp([0.05, 0.1]) / np.expm1([0.05, 0.1]) ** 2
-    expected: dict[type[Local], float] = {
-        LBU: 1000 * per_person[0],
-        PLBUSum: 500 * per_person.sum(),
-        PLBU: 1000**2 / (500 / per_person).sum(),
+    group_by_person = np.exp([0.05, 0.1]) / np.expm1([0.05, 0.1]) ** 2
+    expected: dict[type[LocalBaseline], float] = {
+        LBU: 1000 * group_by_person[0],
+        PLBUSum: 500 * group_by_person.sum(),
+        PLBU: 1000**2 / (500 / group_by_person).sum(),
     }
     for kind, due in expected.items():
         found = run(kind(register, 2, noise=StudyNoise(4), complete=True), register, [places] * 1500)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.statistical.laws import LARGEST_Z
-from tests.study.baselines.local_runs import Ints, Run, run
+from tests.study.baselines.local_runs import BaselineRun, Ints, run
 from tests.support import ONE, fixed, quick_and_slow
 
 from wevent.cohorts.register import Register
@@ -27,7 +27,7 @@ def all_in(people: int, *cells: int) -> list[Ints]:
     return [np.full(people, cell) for cell in cells]
 
 
-def asked(found: Run) -> list[int]:
+def asked(found: BaselineRun) -> list[int]:
     """How many people were asked in each slot."""
     return [int(np.count_nonzero(spends)) for spends in found.spends]
 

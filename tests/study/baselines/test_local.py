@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from tests.statistical.laws import LARGEST_Z
-from tests.study.baselines.local_runs import Run, run, slot_for
+from tests.study.baselines.local_runs import BaselineRun, run, slot_for
 from tests.support import ONE, Recorded, dynamic, fixed
 
 from wevent.cohorts.register import Register
@@ -19,9 +19,9 @@ from wevent.settings import Privacy
 from wevent.study.baselines.lbu import LBU, PLBU, PLBUSum
 from wevent.study.baselines.ldp_ids import LBA, LBD
 from wevent.study.baselines.ldp_ids_people import LPA, LPD, LPU
-from wevent.study.baselines.local import Local
+from wevent.study.baselines.local import LocalBaseline
 
-KINDS: list[type[Local]] = [LBU, PLBU, PLBUSum, LBD, LBA, LPU, LPD, LPA]
+KINDS: list[type[LocalBaseline]] = [LBU, PLBU, PLBUSum, LBD, LBA, LPU, LPD, LPA]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
@@ -37,7 +37,7 @@ def test_names() -> None:
 
 
 @kinds
-def test_repeats_for_a_seed(kind: type[Local]) -> None:
+def test_repeats_for_a_seed(kind: type[LocalBaseline]) -> None:
     """The same seed gives the same counts, decisions and spends; another seed does not."""
     register = individual()
     stream = list(np.random.default_rng(1).integers(-1, 3, (25, 60)))
@@ -49,7 +49,7 @@ def test_repeats_for_a_seed(kind: type[Local]) -> None:
 
 
 @kinds
-def test_secure_noise_serves(kind: type[Local]) -> None:
+def test_secure_noise_serves(kind: type[LocalBaseline]) -> None:
     """Nothing needs a seed."""
     register = individual()
     stream = np.random.default_rng(1).integers(-1, 3, (6, 60))
@@ -57,7 +57,7 @@ def test_secure_noise_serves(kind: type[Local]) -> None:
 
 
 @kinds
-def test_an_empty_slot_takes_the_same_way(kind: type[Local]) -> None:
+def test_an_empty_slot_takes_the_same_way(kind: type[LocalBaseline]) -> None:
     """Nobody present, everybody in one cell or people all over: the same draws are asked for, and the same charged."""
     register = individual()
     seen = set()
@@ -109,7 +109,7 @@ def test_error_is_that_of_the_answers(cells: int) -> None:
 
 
 @kinds
-def test_refuses_other_requirements_and_settings(kind: type[Local]) -> None:
+def test_refuses_other_requirements_and_settings(kind: type[LocalBaseline]) -> None:
     """Dynamic requirements, several cells per person, nobody registered."""
     with pytest.raises(WrongKind):
         kind(Register.from_rows({"user-0": dynamic((ONE, 2))}), 2, noise=SeededNoise(1))
@@ -120,7 +120,7 @@ def test_refuses_other_requirements_and_settings(kind: type[Local]) -> None:
 
 
 @kinds
-def test_bad_slots_cost_nothing(kind: type[Local]) -> None:
+def test_bad_slots_cost_nothing(kind: type[LocalBaseline]) -> None:
     """Wrong form, shape, cell, number or order is refused before anything is spent."""
     register = individual(6)
     baseline = kind(register, 2, noise=SeededNoise(1))
@@ -141,7 +141,7 @@ def test_bad_slots_cost_nothing(kind: type[Local]) -> None:
 
 
 @kinds
-def test_complete_streams_are_complete(kind: type[Local]) -> None:
+def test_complete_streams_are_complete(kind: type[LocalBaseline]) -> None:
     """Where everybody is declared to be in some cell, somebody who is not is refused, before anything is spent."""
     register = individual(6)
     baseline = kind(register, 2, noise=SeededNoise(1), complete=True)
@@ -152,7 +152,7 @@ def test_complete_streams_are_complete(kind: type[Local]) -> None:
 
 
 @kinds
-def test_a_lost_slot_stays_charged(kind: type[Local]) -> None:
+def test_a_lost_slot_stays_charged(kind: type[LocalBaseline]) -> None:
     """A draw that fails costs its whole charge, and the stream goes on within its windows."""
 
     class Failing(SeededNoise):
@@ -177,4 +177,4 @@ def test_a_lost_slot_stays_charged(kind: type[Local]) -> None:
     spends = np.concatenate([before.spends, lost[None], after.spends])
     common = [fixed(ONE, 4)]
     own = [fixed(ONE, 4), fixed(2 * ONE, 3)] if isinstance(baseline, PLBU) else common
-    assert Run(after.counts, [], spends).worst(own) <= 1
+    assert BaselineRun(after.counts, [], spends).worst(own) <= 1

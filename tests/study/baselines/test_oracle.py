@@ -17,11 +17,11 @@ from tests.support import ONE
 
 from wevent.errors import InvalidSetting, NotWhole, WrongShape
 from wevent.noise import PROBABILITY_BITS, Noise, SecureNoise, SeededNoise, StudyNoise
-from wevent.study.baselines.oracle import GRR, OUE, Oracle, kind_for
+from wevent.study.baselines.oracle import GRR, OUE, FrequencyOracle, kind_for
 
 CERTAIN = 2**PROBABILITY_BITS
-KINDS: list[type[Oracle]] = [GRR, OUE]
-BUDGETS = [1, 7, 5_000_000, ONE // 2, ONE, 3 * ONE, 20 * ONE, 100 * ONE]
+KINDS: list[type[FrequencyOracle]] = [GRR, OUE]
+EPSILONS = [1, 7, 5_000_000, ONE // 2, ONE, 3 * ONE, 20 * ONE, 100 * ONE]
 Law = dict[tuple[int, ...], Fraction]
 
 kinds = pytest.mark.parametrize("kind", KINDS)
@@ -64,7 +64,7 @@ class Branching(Noise):
         raise AssertionError
 
 
-def law(oracle: Oracle, counts: list[int]) -> Law:
+def law(oracle: FrequencyOracle, counts: list[int]) -> Law:
     """The exact distribution of the supports of one group."""
     found: Law = {}
     script: list[int] = []
@@ -97,7 +97,7 @@ def power(units: int) -> Fraction:
         return Fraction(Decimal(units).scaleb(-9).exp().next_minus())
 
 
-def alone(oracle: Oracle) -> list[Law]:
+def alone(oracle: FrequencyOracle) -> list[Law]:
     """What one person's report says, for each symbol that they may have."""
     return [law(oracle, row) for row in np.eye(oracle.symbols, dtype=int).tolist()]
 
@@ -108,7 +108,7 @@ def loss(one: Law, other: Law) -> Fraction:
     return max(one[report] / other[report] for report in one)
 
 
-def assert_private(kind: type[Oracle], budget: int, symbols: int) -> None:
+def assert_private(kind: type[FrequencyOracle], budget: int, symbols: int) -> None:
     laws = alone(kind(np.array([budget]), symbols))
     for one, other in permutations(laws, 2):
         assert loss(one, other) <= power(budget)
@@ -116,8 +116,8 @@ def assert_private(kind: type[Oracle], budget: int, symbols: int) -> None:
 
 @kinds
 @pytest.mark.parametrize("symbols", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("budget", BUDGETS)
-def test_no_report_gives_away_more_than_its_budget(kind: type[Oracle], symbols: int, budget: int) -> None:
+@pytest.mark.parametrize("budget", EPSILONS)
+def test_no_report_gives_away_more_than_its_budget(kind: type[FrequencyOracle], symbols: int, budget: int) -> None:
     """Whatever symbol is changed into whatever other one, no report becomes likelier by more than e^ε, exactly."""
     assert_private(kind, budget, symbols)
 
@@ -133,7 +133,7 @@ def test_any_budget_and_number_of_symbols(budget: int, symbols: int) -> None:
 @kinds
 @pytest.mark.parametrize("symbols", [2, 3, 5])
 @pytest.mark.parametrize("budget", [7, 5_000_000, ONE, 5 * ONE])
-def test_the_budget_is_used_up(kind: type[Oracle], symbols: int, budget: int) -> None:
+def test_the_budget_is_used_up(kind: type[FrequencyOracle], symbols: int, budget: int) -> None:
     """Rounding to the private side costs less than 2⁻²⁵ of e^ε - 1."""
     laws = alone(kind(np.array([budget]), symbols))
     worst = max(loss(one, other) for one, other in permutations(laws, 2))
@@ -141,7 +141,7 @@ def test_the_budget_is_used_up(kind: type[Oracle], symbols: int, budget: int) ->
 
 
 @pytest.mark.parametrize(("kind", "people"), [(GRR, [2, 1, 1]), (GRR, [0, 3, 0, 1]), (OUE, [2, 1]), (OUE, [1, 0, 2])])
-def test_drawn_together_as_one_by_one(kind: type[Oracle], people: list[int]) -> None:
+def test_drawn_together_as_one_by_one(kind: type[FrequencyOracle], people: list[int]) -> None:
     """The law of the supports is exactly that of people who report one by one, and as private."""
     oracle = kind(np.array([ONE]), len(people))
     laws = alone(oracle)
@@ -159,7 +159,7 @@ def test_drawn_together_as_one_by_one(kind: type[Oracle], people: list[int]) -> 
 # Estimates
 
 
-def chances(kind: type[Oracle], epsilon: float, symbols: int) -> tuple[float, float]:
+def chances(kind: type[FrequencyOracle], epsilon: float, symbols: int) -> tuple[float, float]:
     """The chances p and q as the papers print them."""
     e = math.exp(epsilon)
     return (e / (e + symbols - 1), 1 / (e + symbols - 1)) if kind is GRR else (0.5, 1 / (e + 1))
@@ -169,7 +169,7 @@ def chances(kind: type[Oracle], epsilon: float, symbols: int) -> tuple[float, fl
 @pytest.mark.parametrize("noise", [SeededNoise, StudyNoise])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_counts_are_unbiased_and_their_variance_known(
-    kind: type[Oracle], noise: type[SeededNoise], epsilon: float
+    kind: type[FrequencyOracle], noise: type[SeededNoise], epsilon: float
 ) -> None:
     """Mean and variance of the estimates over 4,000 groups; each z-test fails for one seed of 10⁶."""
     people, groups = np.array([700, 0, 200, 100]), 4000
@@ -222,7 +222,7 @@ def test_where_the_oracle_changes() -> None:
 
 
 @kinds
-def test_secure_noise_serves_as_well(kind: type[Oracle]) -> None:
+def test_secure_noise_serves_as_well(kind: type[FrequencyOracle]) -> None:
     """Supports of nobody are 0; GRR's add up to the people, OUE's are at most all of them."""
     oracle = kind(np.array([ONE, ONE]), 6)
     supports = oracle.supports(np.array([[0] * 6, [9, 0, 0, 1, 0, 90]]), SecureNoise())
@@ -231,7 +231,7 @@ def test_secure_noise_serves_as_well(kind: type[Oracle]) -> None:
 
 
 @kinds
-def test_refusals(kind: type[Oracle]) -> None:
+def test_refusals(kind: type[FrequencyOracle]) -> None:
     """No budget, no symbol, another shape, negative or fractional people."""
     for budgets, symbols in ((np.array([ONE, 0]), 3), (np.array([-1]), 3), (np.array([ONE]), 0)):
         with pytest.raises(InvalidSetting):

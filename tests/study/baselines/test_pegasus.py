@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.study.baselines.central_runs import Losing, LostError, Run, Scripted, Told, built, run, wander
+from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Scripted, Told, built, run, wander
 
 from wevent import Decision, Privacy
 from wevent.noise import SeededNoise
@@ -23,7 +23,7 @@ def pegasus(epsilon: str, window: int, noise: SeededNoise, cells: int = 1, priva
     return cast(Pegasus, built(Pegasus, epsilon, window, cells, noise, privacy))
 
 
-def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> Run:
+def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> BaselineRun:
     """The rules as written, with exact means; questions about groups of one size are drawn together."""
     share = epsilon // window
     eps_g = max(1, share // 5)
@@ -66,7 +66,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
             shown.append(float(statistics.median(groups[j][1] if j in groups else [seen])))
         decisions.append(Decision.PUBLISHED)
         out.append(shown)
-    return Run(out[1:], decisions, [share] * len(stream))
+    return BaselineRun(out[1:], decisions, [share] * len(stream))
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typing import cast
 
 import numpy as np
 import pytest
-from tests.study.baselines.central_runs import Losing, LostError, Run, Silent, Told, built, run, wander
+from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Silent, Told, built, run, wander
 
 from wevent import Decision, Privacy
 from wevent.noise import SeededNoise
-from wevent.study.baselines.grouping import Candidate, group_cells
+from wevent.study.baselines.grouping import GroupCandidate, group_cells
 from wevent.study.baselines.rescuedp import RescueDP
 
 NANO = 10**9
@@ -55,7 +55,7 @@ class NaiveCell:
         self.last, self.due = t, t + int(self.interval)
 
 
-def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> Run:
+def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> BaselineRun:
     """The rules as written, cell by cell."""
     cells = [NaiveCell() for _ in stream[0]]
     charged: dict[int, int] = {}
@@ -72,7 +72,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
         due = []
         for j in asked:
             last = np.array(([0.0] * 3 + cells[j].releases)[-3:])
-            due.append(Candidate(j, last, len(cells[j].releases) >= 3))
+            due.append(GroupCandidate(j, last, len(cells[j].releases) >= 3))
         groups = group_cells(due)
         budgets = [min(asked[j] for j in group) for group in groups]
         charged[t] = max(budgets, default=0)
@@ -97,7 +97,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
                 decision = Decision.LOST
         decisions.append(decision)
         out.append([cell.releases[-1] if cell.releases else 0.0 for cell in cells])
-    return Run(out, decisions, list(charged.values()))
+    return BaselineRun(out, decisions, list(charged.values()))
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from typing import cast
 import numpy as np
 import pytest
 from tests.study.baselines.central_runs import (
+    BaselineRun,
     Losing,
     LostError,
-    Run,
     Scripted,
     Silent,
     Told,
@@ -22,7 +22,7 @@ from tests.study.baselines.central_runs import (
 
 from wevent import Decision, Privacy
 from wevent.noise import SeededNoise
-from wevent.study.baselines.spas import Move, Spas
+from wevent.study.baselines.spas import Spas, SpasMove
 
 NANO = 10**9
 
@@ -31,7 +31,7 @@ def spas(epsilon: str, window: int, noise: SeededNoise, cells: int = 2, privacy:
     return cast(Spas, built(Spas, epsilon, window, cells, noise, privacy))
 
 
-def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> Run:
+def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> BaselineRun:
     """STUDY §4 as it is written: all releases and spends are kept, everything is computed anew in every slot."""
     d, w = len(stream[0]), window
     asking, releasing = epsilon // 4, 3 * epsilon // 4
@@ -73,7 +73,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
             r.append(r[-1])
             decisions.append(Decision.LOST)
             paid.append(price)
-    return Run([list(map(float, one)) for one in r[1:]], decisions[1:], [asking // w + one for one in paid[1:]])
+    return BaselineRun([list(map(float, one)) for one in r[1:]], decisions[1:], [asking // w + one for one in paid[1:]])
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_the_question_by_hand() -> None:
         baseline = spas("1", 3, told)
         run(baseline, [[50, 50]] * 3)  # warm-up: one release, for all of eps_p
         run(baseline, [[50 + move, 50]])
-        assert baseline.plan().move is not Move.RELEASE
+        assert baseline.plan().move is not SpasMove.RELEASE
         decided = told.draws[1:3]
         assert decided == [(2, Fraction(1, 8), [0]), (2, Fraction(1, 16), [move])]
         assert (len(told.draws) == 4) == yes

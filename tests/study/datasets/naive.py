@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from wevent.study.datasets.stream import Stream
+from wevent.study.datasets.stream import DataStream
 
 Records = Mapping[Hashable, Mapping[int, int]]
 """User → slot → cell."""
@@ -27,7 +27,7 @@ def walk(records: Records, slots: int, presence: str) -> list[list[int]]:
     return lines
 
 
-def walked(stream: Stream, seed: int = 0) -> list[list[int]]:
+def walked(stream: DataStream, seed: int = 0) -> list[list[int]]:
     """The same from a stream."""
     return [place.tolist() for place in stream.places(seed)]
 

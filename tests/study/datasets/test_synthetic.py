@@ -9,11 +9,11 @@ import pytest
 
 from wevent.errors import InvalidSetting
 from wevent.study.datasets.catalog import open_stream
-from wevent.study.datasets.stream import Options
-from wevent.study.datasets.synthetic import Synthetic
+from wevent.study.datasets.stream import DataOptions
+from wevent.study.datasets.synthetic import SyntheticStream
 
 
-def ones(stream: Synthetic, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def ones(stream: SyntheticStream, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array([place.sum() for place in stream.places(seed)])
 
 
@@ -23,7 +23,7 @@ def test_totals_follow_the_binomial_law() -> None:
     Both tests fail with probability below 10⁻⁶ for a correct sampler (5 standard deviations of each statistic).
     """
     for chance in (0.001, 1 / 3, 0.5, 0.97):
-        stream = Synthetic("made up", np.full(4_000, chance), users=1_001)
+        stream = SyntheticStream("made up", np.full(4_000, chance), users=1_001)
         z = (ones(stream, 7) - 1_001 * chance) / np.sqrt(1_001 * chance * (1 - chance))
         assert abs(z.mean()) < 5 / np.sqrt(4_000)
         assert abs(z.var() - 1) < 5 * np.sqrt((2 + 1 / (1_001 * chance)) / 4_000)
@@ -31,31 +31,31 @@ def test_totals_follow_the_binomial_law() -> None:
 
 def test_bits_beyond_the_sixteenth_count() -> None:
     """A probability of 2⁻¹⁷ is not 0: of 2·10⁷ bits about 153 are 1 (5 standard deviations: 91 to 215)."""
-    total = int(ones(Synthetic("made up", np.full(200, 2.0**-17), users=100_000), 3).sum())
+    total = int(ones(SyntheticStream("made up", np.full(200, 2.0**-17), users=100_000), 3).sum())
     assert 91 <= total <= 215
 
 
 @pytest.mark.parametrize(("chance", "expected"), [(0.0, 0), (1.0, 37)])
 def test_certain_bits(chance: float, expected: int) -> None:
     """Probability 0 gives nobody and 1 gives everybody."""
-    assert ones(Synthetic("made up", np.full(20, chance), users=37), 1).tolist() == [expected] * 20
+    assert ones(SyntheticStream("made up", np.full(20, chance), users=37), 1).tolist() == [expected] * 20
 
 
 def test_same_seed_same_bits() -> None:
     """A seed repeats itself; another seed, another name and another slot give other bits."""
-    stream = open_stream("sin", Options(slots=5, users=1_000))
+    stream = open_stream("sin", DataOptions(slots=5, users=1_000))
     first, again, other = (list(stream.places(seed)) for seed in (1, 1, 2))
     assert all((a == b).all() for a, b in zip(first, again, strict=True))
     for a, b in itertools.combinations(first, 2):
         assert (a != b).any()
     assert all((a != b).any() for a, b in zip(first, other, strict=True))
-    half = {name: Synthetic(name, np.full(1, 0.5), users=1_000) for name in ("a", "b")}
+    half = {name: SyntheticStream(name, np.full(1, 0.5), users=1_000) for name in ("a", "b")}
     assert (next(half["a"].places(1)) != next(half["b"].places(1))).any()
 
 
 def test_users_are_independent() -> None:
     """Neighbours in the same slot, and one user in following slots, are uncorrelated (5 standard deviations)."""
-    bits = np.array(list(Synthetic("made up", np.full(400, 0.5), users=500).places(5))) - 0.5
+    bits = np.array(list(SyntheticStream("made up", np.full(400, 0.5), users=500).places(5))) - 0.5
     limit = 5 * 0.25 * np.sqrt(bits.size)
     for distance in (1, 2, 3, 4, 8):
         assert abs((bits[:, distance:] * bits[:, :-distance]).sum()) < limit
@@ -64,7 +64,7 @@ def test_users_are_independent() -> None:
 
 def test_a_shorter_stream_begins_the_longer_one() -> None:
     """Cutting the stream changes nothing in what is left."""
-    short, long = (open_stream("tlns", Options(slots=slots, users=333)) for slots in (10, 40))
+    short, long = (open_stream("tlns", DataOptions(slots=slots, users=333)) for slots in (10, 40))
     for a, b in zip(short.places(4), itertools.islice(long.places(4), 10), strict=True):
         assert (a == b).all()
 
@@ -77,13 +77,13 @@ def test_usual_sizes(name: str) -> None:
     assert stream.complete
     assert stream.plane is None
     assert next(stream.places(1)).shape == (10_000,)
-    assert open_stream(name, Options(slots=10_001)).slots == 10_001
+    assert open_stream(name, DataOptions(slots=10_001)).slots == 10_001
     assert "chances" not in repr(stream)
 
 
 def test_other_numbers_of_cells_are_refused() -> None:
     """A synthetic set has two cells."""
-    assert open_stream("sin", Options(cells=2)).cells == ("0", "1")
+    assert open_stream("sin", DataOptions(cells=2)).cells == ("0", "1")
     with pytest.raises(InvalidSetting, match="sin has 2 cells, got cells=3") as refused:
-        open_stream("sin", Options(cells=3))
+        open_stream("sin", DataOptions(cells=3))
     assert refused.value.fields["known"] == (2,)

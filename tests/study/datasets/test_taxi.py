@@ -13,7 +13,7 @@ import pytest
 from tests.study.datasets.naive import last_of, walk, walked
 
 from wevent.errors import InvalidInput, InvalidSetting, MissingData
-from wevent.study.datasets.stream import Options, Presence, Recorded
+from wevent.study.datasets.stream import DataOptions, Presence, RecordedStream
 from wevent.study.datasets.taxi import grid, open_taxi
 
 NOON = "2008-02-02 12:00:00"
@@ -26,9 +26,9 @@ def write(folder: Path, files: Mapping[str, str | bytes]) -> None:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
-def taxi(folder: Path, **options: Any) -> Recorded:
-    stream = open_taxi(Options(folder=folder, **options))
-    assert isinstance(stream, Recorded)
+def taxi(folder: Path, **options: Any) -> RecordedStream:
+    stream = open_taxi(DataOptions(folder=folder, **options))
+    assert isinstance(stream, RecordedStream)
     return stream
 
 

@@ -18,7 +18,7 @@ Rows = Sequence[Sequence[int]]
 
 
 @dataclass
-class Run:
+class ExperimentRun:
     """What a segment gave, slot by slot."""
 
     released: list[list[float]]
@@ -58,15 +58,15 @@ def keep(rows: Rows, budgets: Sequence[float], theta: float, random: Random) -> 
     return kept
 
 
-def play(
+def run_segments(
     offers: Callable[[int, list[list[float]], list[bool]], tuple[list[float], list[float]]],
     slots: Sequence[Rows],
     sizes: Sequence[int],
     scale_test: bool,
     random: Random,
-) -> Run:
+) -> ExperimentRun:
     """BD and its kin; `offers` sees the slot, all earlier offers of part 2, and which of them were published."""
-    run = Run([], [], [])
+    run = ExperimentRun([], [], [])
     past: list[list[float]] = []
     shown = [0.0] * len(slots[0][0])
     for t, rows in enumerate(slots, start=1):
@@ -113,7 +113,7 @@ def absorption(own: Own) -> Offers:
     return lambda t, past, published: ([E / (2 * w) for E, w in own], [E / (2 * w) * min(t, w) for E, w in own])
 
 
-def asked(turns: tuple[Own, Own], tau: int) -> Own:
+def required(turns: tuple[Own, Own], tau: int) -> Own:
     """What is asked for in slot τ: that of the first two slots, by turns."""
     return turns[(tau - 1) % 2]
 
@@ -124,9 +124,9 @@ def dynamic_distribution(turns: tuple[Own, Own]) -> Offers:
     def offers(t: int, past: list[list[float]], published: list[bool]) -> tuple[list[float], list[float]]:
         change_budget, publish_budget = [], []
         for i in range(len(turns[0])):
-            active = [tau for tau in range(1, t + 1) if t <= tau + asked(turns, tau)[i][1] - 1]
-            change_budget.append(min(asked(turns, tau)[i][0] / (2 * asked(turns, tau)[i][1]) for tau in active))
-            left = min(asked(turns, tau)[i][0] / 2 - sum(past[k - 1][i] for k in range(tau, t)) for tau in active)
+            active = [tau for tau in range(1, t + 1) if t <= tau + required(turns, tau)[i][1] - 1]
+            change_budget.append(min(required(turns, tau)[i][0] / (2 * required(turns, tau)[i][1]) for tau in active))
+            left = min(required(turns, tau)[i][0] / 2 - sum(past[k - 1][i] for k in range(tau, t)) for tau in active)
             publish_budget.append(max(left / 2, 0.0))
         return change_budget, publish_budget
 
@@ -139,7 +139,9 @@ def dynamic_absorption(turns: tuple[Own, Own]) -> Offers:
     def offers(t: int, past: list[list[float]], published: list[bool]) -> tuple[list[float], list[float]]:
         change_budget, publish_budget = [], []
         for i in range(len(turns[0])):
-            active = [(tau, *asked(turns, tau)[i]) for tau in range(1, t + 1) if t < tau + asked(turns, tau)[i][1]]
+            active = [
+                (tau, *required(turns, tau)[i]) for tau in range(1, t + 1) if t < tau + required(turns, tau)[i][1]
+            ]
             change_budget.append(min(EF / (2 * wF) for _, EF, wF in active))
             saved = max((t - tau + 2) * EF / (2 * wF) for tau, EF, wF in active)
             publish_budget.append(min(saved, *(EF / 2 for _, EF, _ in active)))
@@ -148,12 +150,12 @@ def dynamic_absorption(turns: tuple[Own, Own]) -> Offers:
     return offers
 
 
-def spas(slots: Sequence[Sequence[int]], E: float, w: int, random: Random) -> Run:
+def spas(slots: Sequence[Sequence[int]], E: float, w: int, random: Random) -> ExperimentRun:
     """SPAS as published, refund included; ends before a slot in which rounding crumbs would decide."""
     eps_s, eps_p = E / 4, 3 * E / 4
     rho = 2 / eps_s * random.laplace()
     d = len(slots[0])
-    run = Run([], [], [])
+    run = ExperimentRun([], [], [])
     booked: dict[int, float] = {}
     svt: dict[int, float] = {}
     shown = [0.0] * d

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from wevent.cohorts.requirement import Fixed
-from wevent.study.wishes import Wishes
+from wevent.study.requirements import StudyRequirements
 
 
-def wishes_of(*own: tuple[float, int], size: int = 100) -> Wishes:
+def requirements_of(*own: tuple[float, int], size: int = 100) -> StudyRequirements:
     """Types of one size that never move."""
     common = Fixed(min(e for e, _ in own), max(w for _, w in own))
-    return Wishes(common, tuple(Fixed(*one) for one in own), np.repeat(np.arange(len(own)), size))
+    return StudyRequirements(common, tuple(Fixed(*one) for one in own), np.repeat(np.arange(len(own)), size))
 
 
 def jumpy(slots: int, sizes: list[int], seed: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.int64]]:

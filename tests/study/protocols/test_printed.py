@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.study.protocols.printed_scenes import jumpy, wishes_of
+from tests.study.protocols.printed_scenes import jumpy, requirements_of
 
 import wevent
 from wevent.errors import UnknownName, WrongShape
 from wevent.study.datasets.catalog import open_stream
-from wevent.study.datasets.stream import Options, Recorded
+from wevent.study.datasets.stream import DataOptions, RecordedStream
 from wevent.study.protocols import printed
 from wevent.study.protocols.printed_methods.methods import METHODS
 from wevent.study.protocols.printed_methods.segments import LENGTH
+from wevent.study.requirements import SEED_LABEL, draw_types
 from wevent.study.seeds import seed_for
-from wevent.study.wishes import draw_types
 
 ALL = tuple(METHODS)
 SOURCE = Path(wevent.__file__).parent
@@ -39,7 +39,7 @@ def test_budget_restarts() -> None:
     """BD publishes anew in every 250th slot with a quarter of E, so a window across two segments holds more than E."""
     own = (0.6, 120)
     counts = jumpy(750, [5000], 1)
-    result = printed.replay(counts, wishes_of(own, size=5000), {"bd": 1}, order_seed=1)["bd"]
+    result = printed.replay(counts, requirements_of(own, size=5000), {"bd": 1}, order_seed=1)["bd"]
     assert np.abs(result.released - result.true)[::250].max() < 100
     assert result.published[::250].all()
     assert not result.published[:250].all()
@@ -48,9 +48,9 @@ def test_budget_restarts() -> None:
 
 def test_windows_overflow() -> None:
     """On a jumpy stream absorption holds more than ten budgets in a window, SPAS more than two; PLBU keeps to one."""
-    wishes = draw_types(3, 5_000, 0.6, 120)
-    counts = jumpy(2 * LENGTH, wishes.sizes.tolist(), 2)
-    results = printed.replay(counts, wishes, dict.fromkeys(ALL, 1), order_seed=1)
+    requirements = draw_types(3, 5_000, 0.6, 120)
+    counts = jumpy(2 * LENGTH, requirements.sizes.tolist(), 2)
+    results = printed.replay(counts, requirements, dict.fromkeys(ALL, 1), order_seed=1)
     for name in ("ba", "pba", "dpba"):
         assert results[name].worst_window > 10, name
     assert results["spas"].worst_window > 2
@@ -59,9 +59,9 @@ def test_windows_overflow() -> None:
 
 def test_replay_shuffles_once() -> None:
     """All methods run on one shuffle of the slots, of any number; nothing is nullified; the true counts go along."""
-    wishes = draw_types(2, 1_000, 0.2, 200)
-    counts = jumpy(2 * LENGTH + 37, wishes.sizes.tolist(), 5)
-    results = printed.replay(counts, wishes, dict.fromkeys(ALL, 1), order_seed=1)
+    requirements = draw_types(2, 1_000, 0.2, 200)
+    counts = jumpy(2 * LENGTH + 37, requirements.sizes.tolist(), 5)
+    results = printed.replay(counts, requirements, dict.fromkeys(ALL, 1), order_seed=1)
     assert tuple(results) == ALL
     time = counts.sum(axis=1)
     for result in results.values():
@@ -72,18 +72,18 @@ def test_replay_shuffles_once() -> None:
     shuffled = results["bd"].true
     assert (np.sort(shuffled, axis=0) == np.sort(time, axis=0)).all()
     assert (shuffled != time).any()
-    other = printed.replay(counts, wishes, {"bd": 1}, order_seed=2)["bd"]
+    other = printed.replay(counts, requirements, {"bd": 1}, order_seed=2)["bd"]
     assert (other.true != shuffled).any()
 
 
 def test_results_depend_on_seeds_alone() -> None:
     """The same seeds give the same result, whatever other methods run beside it; other seeds another one."""
-    wishes = draw_types(2, 1_000, 0.6, 120)
-    counts = jumpy(300, wishes.sizes.tolist(), 5)
-    beside = printed.replay(counts, wishes, dict.fromkeys(reversed(ALL), 9), order_seed=1)
-    others = printed.replay(counts, wishes, dict.fromkeys(ALL, 10), order_seed=1)
+    requirements = draw_types(2, 1_000, 0.6, 120)
+    counts = jumpy(300, requirements.sizes.tolist(), 5)
+    beside = printed.replay(counts, requirements, dict.fromkeys(reversed(ALL), 9), order_seed=1)
+    others = printed.replay(counts, requirements, dict.fromkeys(ALL, 10), order_seed=1)
     for name in ALL:
-        alone = printed.replay(counts, wishes, {name: 9}, order_seed=1)[name]
+        alone = printed.replay(counts, requirements, {name: 9}, order_seed=1)[name]
         assert (alone.released == beside[name].released).all()
         assert alone.worst_window == beside[name].worst_window
         assert (alone.released != others[name].released).any()
@@ -91,9 +91,9 @@ def test_results_depend_on_seeds_alone() -> None:
 
 def test_everything_is_labelled() -> None:
     """Every result and score says that it is not private, in words too; so does every module."""
-    stream = open_stream("sin", Options(slots=300, users=500))
-    wishes = draw_types(1, 500, 0.6, 120)
-    scores = printed.run(stream, wishes, dict.fromkeys(ALL, 4), ["amre", "mae"])
+    stream = open_stream("sin", DataOptions(slots=300, users=500))
+    requirements = draw_types(1, 500, 0.6, 120)
+    scores = printed.run(stream, requirements, dict.fromkeys(ALL, 4), ["amre", "mae"])
     assert tuple(scores) == ALL
     for score in scores.values():
         assert isinstance(score, printed.PrintedScore)
@@ -105,7 +105,7 @@ def test_everything_is_labelled() -> None:
         assert score.errors["amre"] > 0
         assert isinstance(score.worst_window, Fraction)
         assert score.seconds_per_slot > 0
-    result = printed.replay(jumpy(10, [50] * 10, 1), wishes, {"ba": 1}, order_seed=1)["ba"]
+    result = printed.replay(jumpy(10, [50] * 10, 1), requirements, {"ba": 1}, order_seed=1)["ba"]
     assert result.label == "not private"
     assert "not private" in repr(result)
     assert "array" not in repr(result)
@@ -116,10 +116,10 @@ def test_everything_is_labelled() -> None:
 
 def test_run_repeats() -> None:
     """Equal arguments give equal scores, times apart; other data another score."""
-    stream = open_stream("tlns", Options(slots=300, users=500))
-    wishes = draw_types(1, 500, 0.6, 120)
+    stream = open_stream("tlns", DataOptions(slots=300, users=500))
+    requirements = draw_types(1, 500, 0.6, 120)
     first, second, third = (
-        printed.run(stream, wishes, {"pba": 4, "plbu": 5}, ["amre"], data_seed=seed) for seed in (1, 1, 2)
+        printed.run(stream, requirements, {"pba": 4, "plbu": 5}, ["amre"], data_seed=seed) for seed in (1, 1, 2)
     )
     for name in first:
         assert first[name].errors == second[name].errors
@@ -129,9 +129,9 @@ def test_run_repeats() -> None:
 def test_synthetic_probabilities_are_rounded() -> None:
     """The set sin starts at 0.075 and then has two decimals: 0.08 until the wave is above 0.085 (z < 5)."""
     users = 10_000_000
-    wishes = draw_types(1, users, 0.6, 120)
-    counts = printed.count_by_type(open_stream("sin", Options(slots=15, users=users)), wishes, 3)
-    assert (counts.sum(axis=2) == wishes.sizes).all()
+    requirements = draw_types(1, users, 0.6, 120)
+    counts = printed.count_by_type(open_stream("sin", DataOptions(slots=15, users=users)), requirements, 3)
+    assert (counts.sum(axis=2) == requirements.sizes).all()
     share = counts.sum(axis=1)[:, 1] / users
     bar = 5 * np.sqrt(0.08 * 0.92 / users)
     assert abs(share[0] - 0.075) < bar
@@ -140,7 +140,7 @@ def test_synthetic_probabilities_are_rounded() -> None:
 
 def test_recorded_streams_are_counted_by_type() -> None:
     """Who is seen is counted in the cell and type, who is not is left out; ticks name the slots."""
-    stream = Recorded(
+    stream = RecordedStream(
         "made-up",
         ("a", "b", "c"),
         4,
@@ -150,26 +150,28 @@ def test_recorded_streams_are_counted_by_type() -> None:
         np.array([0, 2, 1, 1]),
         np.array([2, 0, 1, 1]),
     )
-    wishes = wishes_of((0.6, 40), (1.0, 40), size=2)
+    requirements = requirements_of((0.6, 40), (1.0, 40), size=2)
     ticks: list[int] = []
-    counts = printed.count_by_type(stream, wishes, 1, ticks.append)
+    counts = printed.count_by_type(stream, requirements, 1, ticks.append)
     expected = np.zeros((3, 2, 3))
     expected[0, 0, 2] = expected[2, 0, 0] = expected[1, 0, 1] = expected[1, 1, 1] = 1
     assert (counts == expected).all()
     assert ticks == [1, 2, 3]
-    scores = printed.run(stream, wishes, dict.fromkeys(ALL, 1), ["amre"])
+    scores = printed.run(stream, requirements, dict.fromkeys(ALL, 1), ["amre"])
     assert all(score.slots == 3 for score in scores.values())
 
 
 def test_refusals() -> None:
     """A method without printed figures gets a list of those with some; counts that fit no types are refused."""
-    wishes = wishes_of((0.6, 40), (1.0, 40))
+    requirements = requirements_of((0.6, 40), (1.0, 40))
     with pytest.raises(UnknownName, match="'uniform'; known are bd, ba, plbu, spas, pbd, pba, dpbd, dpba") as caught:
-        printed.run(open_stream("sin", Options(slots=5, users=200)), wishes, {"bd": 1, "uniform": 1}, ["amre"])
+        printed.run(
+            open_stream("sin", DataOptions(slots=5, users=200)), requirements, {"bd": 1, "uniform": 1}, ["amre"]
+        )
     assert caught.value.fields["known"] == ALL
     for shape in ((5, 3, 2), (5, 2), (0, 2, 2)):
         with pytest.raises(WrongShape, match="2 types"):
-            printed.replay(np.zeros(shape, np.int64), wishes, {"bd": 1}, order_seed=1)
+            printed.replay(np.zeros(shape, np.int64), requirements, {"bd": 1}, order_seed=1)
 
 
 # Quarantine
@@ -204,7 +206,7 @@ def test_nothing_outside_the_study_imports_it() -> None:
 def test_publishing_never_loads_it() -> None:
     """Importing the package, its recipes and everything that publishes leaves the protocol, and the study, unloaded."""
     code = (
-        "import sys, wevent, wevent.recipes, wevent.releases.publisher, wevent.releases.journal; "
+        "import sys, wevent, wevent.mechanisms, wevent.releases.publisher, wevent.releases.journal; "
         "print([name for name in sys.modules if name.startswith('wevent.study')])"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -224,9 +226,9 @@ def test_printed_table(data: str) -> None:
     stream = open_stream(data)
     sums = dict.fromkeys(ALL, 0.0)
     for number in (1, 2):
-        wishes = draw_types(seed_for(1, "wishes", 0.6, 120, number), stream.users, 0.6, 120)
+        requirements = draw_types(seed_for(1, SEED_LABEL, 0.6, 120, number), stream.users, 0.6, 120)
         seeds = {name: seed_for(1, data, number, name) for name in ALL}
-        scores = printed.run(stream, wishes, seeds, ["amre"], data_seed=seed_for(1, data, number))
+        scores = printed.run(stream, requirements, seeds, ["amre"], data_seed=seed_for(1, data, number))
         for name, score in scores.items():
             sums[name] += score.errors["amre"] / 2
     for name, value in PRINTED[data].items():

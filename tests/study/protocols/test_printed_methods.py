@@ -10,33 +10,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.study.protocols import naive_printed as naive
-from tests.study.protocols.printed_scenes import jumpy, wishes_of
+from tests.study.protocols.printed_scenes import jumpy, requirements_of
 from tests.support import quick_and_slow
 
 from wevent.cohorts.requirement import Dynamic
 from wevent.study.protocols.printed_methods.choice import by_error, by_scale, choose, sample
 from wevent.study.protocols.printed_methods.local import report
+from wevent.study.protocols.printed_methods.loop import run_segments
 from wevent.study.protocols.printed_methods.methods import alternate
-from wevent.study.protocols.printed_methods.play import play
 from wevent.study.protocols.printed_methods.schedules import (
-    Absorption,
-    Distribution,
-    DynamicAbsorption,
-    DynamicDistribution,
-    Forward,
-    Offer,
-    Schedule,
+    ForwardRequirements,
+    PrintedAbsorption,
+    PrintedDistribution,
+    PrintedDynamicAbsorption,
+    PrintedDynamicDistribution,
+    PrintedOffer,
+    PrintedSchedule,
 )
 from wevent.study.protocols.printed_methods.segments import LENGTH, Flags, cut, join
-from wevent.study.protocols.printed_methods.spas import play_spas
+from wevent.study.protocols.printed_methods.spas import run_spas
 from wevent.study.protocols.printed_methods.windows import fullest
-from wevent.study.wishes import Wishes, draw_types
+from wevent.study.requirements import StudyRequirements, draw_types
 
 
-def forward_of(*turns: list[tuple[float, int]]) -> Forward:
+def forward_of(*turns: list[tuple[float, int]]) -> ForwardRequirements:
     """One segment whose types ask by turns."""
     both = np.array([turns[slot % len(turns)] for slot in range(LENGTH)])
-    return Forward(both[:, None, :, 0], both[:, None, :, 1].astype(np.int64))
+    return ForwardRequirements(both[:, None, :, 0], both[:, None, :, 1].astype(np.int64))
 
 
 # What is offered
@@ -44,7 +44,7 @@ def forward_of(*turns: list[tuple[float, int]]) -> Forward:
 
 def test_absorption_grows_and_is_never_used_up() -> None:
     """The offer is E/(2w)·min(t, w), whatever was published before."""
-    schedule = Absorption(np.array([0.6, 1.0]), np.array([120, 40]), 1)
+    schedule = PrintedAbsorption(np.array([0.6, 1.0]), np.array([120, 40]), 1)
     for slot in range(LENGTH):
         offer = schedule.offer(slot)
         expected = [0.6 / 240 * min(slot + 1, 120), 1.0 / 80 * min(slot + 1, 40)]
@@ -56,7 +56,7 @@ def test_absorption_grows_and_is_never_used_up() -> None:
 def test_distribution_sums_w_past_slots() -> None:
     """A publication still counts w slots later, where a window of w slots has forgotten it."""
     w = 3
-    schedule = Distribution(np.array([0.8]), np.array([w]), 1)
+    schedule = PrintedDistribution(np.array([0.8]), np.array([w]), 1)
     published = [True] + [False] * (w + 1)
     offers = []
     for slot, fresh in enumerate(published):
@@ -69,8 +69,8 @@ def test_distribution_sums_w_past_slots() -> None:
 def test_dpbd_charges_skipped_slots() -> None:
     """DPBD halves its offer in every slot, published or not; PBD with the same requirement does not."""
     own = [(0.8, 40)]
-    moving = DynamicDistribution(forward_of(own))
-    still = Distribution(np.array([0.8]), np.array([40]), 1)
+    moving = PrintedDynamicDistribution(forward_of(own))
+    still = PrintedDistribution(np.array([0.8]), np.array([40]), 1)
     for slot in range(10):
         there, here = moving.offer(slot), still.offer(slot)
         assert there.publish_budget[0, 0] == pytest.approx(0.4 / 2 ** (slot + 1))
@@ -81,7 +81,7 @@ def test_dpbd_charges_skipped_slots() -> None:
 
 def test_dpba_saves_a_share_too_many() -> None:
     """DPBA offers (t-τ+2) shares of the best active declaration, at most the least half budget of any of them."""
-    schedule = DynamicAbsorption(forward_of([(1.0, 40)], [(0.6, 120)]))
+    schedule = PrintedDynamicAbsorption(forward_of([(1.0, 40)], [(0.6, 120)]))
     first, second, late = (float(schedule.offer(slot).publish_budget[0, 0]) for slot in (0, 1, 60))
     assert first == pytest.approx(2 * 1.0 / 80)
     assert second == pytest.approx(3 * 1.0 / 80)
@@ -90,22 +90,22 @@ def test_dpba_saves_a_share_too_many() -> None:
 
 def test_part_1_is_the_least_active_share() -> None:
     """A declaration of a small share binds as long as it is active, and no longer."""
-    schedule = DynamicAbsorption(forward_of([(1.0, 2)], [(0.6, 3)]))
+    schedule = PrintedDynamicAbsorption(forward_of([(1.0, 2)], [(0.6, 3)]))
     assert [float(schedule.offer(slot).change_budget[0, 0]) for slot in (0, 1)] == pytest.approx([0.25, 0.1])
-    alone = Forward(np.full((LENGTH, 1, 1), 1.0), np.full((LENGTH, 1, 1), 2))
+    alone = ForwardRequirements(np.full((LENGTH, 1, 1), 1.0), np.full((LENGTH, 1, 1), 2))
     alone.epsilon[0] = 0.1
-    shares = [float(DynamicAbsorption(alone).offer(slot).change_budget[0, 0]) for slot in range(4)]
+    shares = [float(PrintedDynamicAbsorption(alone).offer(slot).change_budget[0, 0]) for slot in range(4)]
     assert shares == pytest.approx([0.025, 0.025, 0.25, 0.25])
 
 
 def test_requirements_of_a_segment_are_those_of_its_first_two_slots() -> None:
     """They take turns until the segment ends; the next one has its own."""
-    wishes = draw_types(5, 100, 0.2, 200)
-    forward = alternate(wishes, 2)
-    assert wishes.moves is not None
+    requirements = draw_types(5, 100, 0.2, 200)
+    forward = alternate(requirements, 2)
+    assert requirements.changes is not None
     for segment in range(2):
         for place in (0, 1, 2, 3, LENGTH - 1):
-            for kind, one in wishes.moves.at(segment * LENGTH + place % 2 + 1):
+            for kind, one in requirements.changes.at(segment * LENGTH + place % 2 + 1):
                 assert forward.epsilon[place, segment, kind] == float(one.forward.epsilon)
                 assert forward.window[place, segment, kind] == one.forward.window
     assert (forward.epsilon[0] != forward.epsilon[1]).any()
@@ -120,9 +120,9 @@ def test_who_does_not_move_keeps_the_fixed_requirement() -> None:
         def at(self, slot: int) -> list[tuple[int, Dynamic]]:
             return [(1, Dynamic((1.0, 10)))] if slot == 7 else []
 
-    still = wishes_of((0.5, 20), (0.6, 30))
+    still = requirements_of((0.5, 20), (0.6, 30))
     assert (alternate(still, 2).epsilon == [0.5, 0.6]).all()
-    moved = alternate(Wishes(still.common, still.fixed, still.type_of, Once()), 2)
+    moved = alternate(StudyRequirements(still.common, still.fixed, still.type_of, Once()), 2)
     assert (moved.window[:, 0] == [20, 30]).all()
     assert (moved.window[:, 1] == [20, 10]).all()
 
@@ -181,14 +181,14 @@ def test_everything_restarts() -> None:
     class FromThirdSlot:
         """Offers nothing in the first three slots of a segment, then very much."""
 
-        def offer(self, slot: int) -> Offer:
-            return Offer(np.full((2, 1), 1.0), np.full((2, 1), 0.0 if slot < 3 else 50.0))
+        def offer(self, slot: int) -> PrintedOffer:
+            return PrintedOffer(np.full((2, 1), 1.0), np.full((2, 1), 0.0 if slot < 3 else 50.0))
 
-        def record(self, slot: int, offer: Offer, published: Flags) -> None:
+        def record(self, slot: int, offer: PrintedOffer, published: Flags) -> None:
             pass
 
     counts = cut(np.full((2 * LENGTH, 1, 2), 1000))
-    played = play(FromThirdSlot(), counts, np.array([2000]), by_error, np.random.default_rng(3))
+    played = run_segments(FromThirdSlot(), counts, np.array([2000]), by_error, np.random.default_rng(3))
     assert (played.released[:, :3] == 0).all()
     assert np.abs(played.released[:, 3:] - 1000).max() < 1
     assert played.published[:, 3].all()
@@ -203,17 +203,17 @@ TURNS = ([(0.6, 20), (1.0, 8), (0.8, 30)], [(1.0, 10), (1.0, 4), (0.8, 15)])
 SIZES = [900, 500, 700]
 
 
-def schedules() -> dict[str, tuple[Schedule, naive.Offers, bool]]:
+def schedules() -> dict[str, tuple[PrintedSchedule, naive.Offers, bool]]:
     """Ours, the oracle's, and whether there is one type that tests by scale."""
     epsilon, window = np.array([e for e, _ in OWN]), np.array([w for _, w in OWN])
     one = [(0.6, 30)]
     return {
-        "bd": (Distribution(np.array([0.6]), np.array([30]), 1), naive.distribution(one), True),
-        "ba": (Absorption(np.array([0.6]), np.array([30]), 1), naive.absorption(one), True),
-        "pbd": (Distribution(epsilon, window, 1), naive.distribution(OWN), False),
-        "pba": (Absorption(epsilon, window, 1), naive.absorption(OWN), False),
-        "dpbd": (DynamicDistribution(forward_of(*TURNS)), naive.dynamic_distribution(TURNS), False),
-        "dpba": (DynamicAbsorption(forward_of(*TURNS)), naive.dynamic_absorption(TURNS), False),
+        "bd": (PrintedDistribution(np.array([0.6]), np.array([30]), 1), naive.distribution(one), True),
+        "ba": (PrintedAbsorption(np.array([0.6]), np.array([30]), 1), naive.absorption(one), True),
+        "pbd": (PrintedDistribution(epsilon, window, 1), naive.distribution(OWN), False),
+        "pba": (PrintedAbsorption(epsilon, window, 1), naive.absorption(OWN), False),
+        "dpbd": (PrintedDynamicDistribution(forward_of(*TURNS)), naive.dynamic_distribution(TURNS), False),
+        "dpba": (PrintedDynamicAbsorption(forward_of(*TURNS)), naive.dynamic_absorption(TURNS), False),
     }
 
 
@@ -226,8 +226,10 @@ def test_a_segment_is_that_of_the_oracle(name: str, seed: int) -> None:
     if by_the_scale:
         counts = counts.sum(axis=1, keepdims=True)
     sizes = counts[0].sum(axis=1)
-    played = play(schedule, cut(counts), sizes, by_scale if by_the_scale else by_error, np.random.default_rng(seed))
-    told = naive.play(offers, counts.tolist(), sizes.tolist(), by_the_scale, np.random.default_rng(seed))
+    played = run_segments(
+        schedule, cut(counts), sizes, by_scale if by_the_scale else by_error, np.random.default_rng(seed)
+    )
+    told = naive.run_segments(offers, counts.tolist(), sizes.tolist(), by_the_scale, np.random.default_rng(seed))
     assert played.published[0].tolist() == told.published
     assert played.released[0] == pytest.approx(np.array(told.released), rel=1e-6, abs=1e-6)
     assert played.spent[0] == pytest.approx(np.array(told.spent), rel=1e-6, abs=1e-9)
@@ -240,7 +242,7 @@ def test_spas_is_that_of_the_oracle(steps: str) -> None:
     counts = 5000 + jumpy(LENGTH, [10_000], 4).sum(axis=1) // {"large": 1, "middle": 20, "small": 500}[steps]
     kinds, slots = Counter[str](), 0
     for seed, (epsilon, window) in enumerate([(2.0, 40), (0.6, 40), (2.0, 20), (0.6, 20), (1.0, 10), (1.0, 5)] * 3):
-        played = play_spas(cut(counts), epsilon, window, np.random.default_rng(seed))
+        played = run_spas(cut(counts), epsilon, window, np.random.default_rng(seed))
         told = naive.spas(counts.tolist(), epsilon, window, np.random.default_rng(seed))
         here = slice(len(told.published))
         assert played.published[0, here].tolist() == told.published
@@ -254,7 +256,7 @@ def test_spas_is_that_of_the_oracle(steps: str) -> None:
 
 def test_spas_warms_up_with_the_whole_budget() -> None:
     """In its first window SPAS releases at slots 1, 21, 41, … with 20 E/w each."""
-    played = play_spas(cut(jumpy(LENGTH, [100], 1).sum(axis=1)), 0.6, 120, np.random.default_rng(1))
+    played = run_spas(cut(jumpy(LENGTH, [100], 1).sum(axis=1)), 0.6, 120, np.random.default_rng(1))
     assert np.flatnonzero(played.published[0, :120]).tolist() == [0, 20, 40, 60, 80, 100]
     assert played.spent[0, 0, 0] == pytest.approx(0.6 * 20 / 120 + 0.15 / 120)
 

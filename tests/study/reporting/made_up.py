@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from wevent.study import results
-from wevent.study.experiment import Cell, Experiment, Point
-from wevent.study.protocols.score import PARTS, Score
-from wevent.study.reporting.findings import SETTINGS
+from wevent.study.experiment import Experiment, Point, Task
+from wevent.study.protocols.score import PARTS, RunScore
+from wevent.study.reporting.comparisons import SETTINGS
 from wevent.study.reporting.paper import printed_value
 
 Error = float | tuple[float, ...]
@@ -30,11 +30,11 @@ def row(
     name: str = "made-up",
 ) -> dict[str, str]:
     """One row whose metrics are all the given error."""
-    cell = Cell("printed" if protocol == "printed" else "honest", point, number, 1, (mechanism,), ("amre",))
+    task = Task("printed" if protocol == "printed" else "honest", point, number, 1, (mechanism,), ("amre",))
     errors = dict.fromkeys(("amre", "mae", "mre", "ajsd", "ajsd_raw", "awd"), error)
     parts = {part: error * (k + 1) for k, part in enumerate(PARTS)}
-    score = Score(100, errors, {"published": 25, "skipped": 70, "nullified": 5}, worst, 0.002, parts)
-    return results.to_row(name, cell, mechanism, score, results.Ran(50, 2), private)
+    score = RunScore(100, errors, {"published": 25, "skipped": 70, "nullified": 5}, worst, 0.002, parts)
+    return results.to_row(name, task, mechanism, score, results.RunSize(50, 2), private)
 
 
 def rows(
@@ -43,17 +43,17 @@ def rows(
     """All rows of an experiment, each mechanism with its error in every round."""
     return [
         row(
-            cell.point,
+            task.point,
             name,
-            error if isinstance(error := errors[name], float) else error[cell.round - 1],
-            number=cell.round,
-            protocol=cell.protocol,
-            private=(private or {}).get(name, "not private" if cell.protocol == "printed" else "yes"),
-            worst=Fraction(7, 2) if cell.protocol == "printed" else Fraction(1),
+            error if isinstance(error := errors[name], float) else error[task.round - 1],
+            number=task.round,
+            protocol=task.protocol,
+            private=(private or {}).get(name, "not private" if task.protocol == "printed" else "yes"),
+            worst=Fraction(7, 2) if task.protocol == "printed" else Fraction(1),
             name=experiment.name,
         )
-        for cell in experiment.cells(experiment.data)
-        for name in cell.mechanisms
+        for task in experiment.tasks(experiment.data)
+        for name in task.mechanisms
     ]
 
 

@@ -13,7 +13,7 @@ from wevent.study.experiment import Point
 from wevent.study.reporting.paper import printed_beside, printed_value
 
 SETS = ("taxi", "foursquare", "tlns", "sin", "log")
-BUDGETS, WINDOWS = (0.2, 0.4, 0.6, 0.8, 1.0), (40, 80, 120, 160, 200)
+EPSILONS, WINDOWS = (0.2, 0.4, 0.6, 0.8, 1.0), (40, 80, 120, 160, 200)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_both_tables_are_whole() -> None:
     """Five data sets, eight mechanisms, five columns, twice; where the tables meet they agree."""
     rows = list(csv.DictReader(files("wevent.study.reporting").joinpath("paper.csv").read_text("utf-8").splitlines()))
     found = {(r["table"], r["data"], r["mechanism"], float(r["epsilon"]), int(r["window"])): r["value"] for r in rows}
-    expected = {("epsilon", d, m, e, 120) for d, m, e in product(SETS, EIGHT, BUDGETS)}
+    expected = {("epsilon", d, m, e, 120) for d, m, e in product(SETS, EIGHT, EPSILONS)}
     expected |= {("window", d, m, 0.6, w) for d, m, w in product(SETS, EIGHT, WINDOWS)}
     assert len(rows) == 400 and set(found) == expected
     for data, mechanism in product(SETS, EIGHT):

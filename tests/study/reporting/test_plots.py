@@ -12,7 +12,7 @@ from tests.support import quick_and_slow
 from wevent.study.experiment import Experiment, from_table
 from wevent.study.mechanisms import MECHANISMS
 from wevent.study.reporting import plots
-from wevent.study.reporting.palette import DARK, LIGHT, LOOKS, look
+from wevent.study.reporting.palette import DARK, LIGHT, PLOT_STYLES, plot_style
 from wevent.study.reporting.summary import Panel, panels
 
 TABLE: dict[str, Any] = {"title": "T", "data": ["sin", "log", "tlns"], "mechanisms": ["pbd", "spas"], "rounds": 2}
@@ -87,10 +87,10 @@ def test_printed_is_labelled_not_private(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_no_two_mechanisms_look_alike() -> None:
     """Every mechanism of the package has a look of its own, and never differs from another by colour alone."""
-    assert set(LOOKS) == set(MECHANISMS)
-    assert len(set(LOOKS.values())) == len(LOOKS)
-    shapes = [(one.colour, one.line, one.marker) for one in LOOKS.values()]
-    for colour in {one.colour for one in LOOKS.values()}:
+    assert set(PLOT_STYLES) == set(MECHANISMS)
+    assert len(set(PLOT_STYLES.values())) == len(PLOT_STYLES)
+    shapes = [(one.colour, one.line, one.marker) for one in PLOT_STYLES.values()]
+    for colour in {one.colour for one in PLOT_STYLES.values()}:
         same = [shape[1:] for shape in shapes if shape[0] == colour]
         assert len(same) == len(set(same))
-    assert look("mine") == look("mine")
+    assert plot_style("mine") == plot_style("mine")

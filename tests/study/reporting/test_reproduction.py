@@ -11,7 +11,7 @@ from tests.study.reporting.made_up import row, whole_study
 from wevent.errors import InvalidSetting
 from wevent.study import results
 from wevent.study.experiment import Point
-from wevent.study.reporting.findings import read_runs
+from wevent.study.reporting.comparisons import read_runs
 from wevent.study.reporting.reproduction import reproduction, write_reproduction
 
 ROOT = Path(__file__).parents[3]
@@ -99,7 +99,7 @@ def test_runs_of_both_files_count_once(tmp_path: Path) -> None:
     """The setting that both tables share is in both files, and counts as two rounds, not four."""
     whole_study(tmp_path, {})
     runs = read_runs(tmp_path, "printed", ("printed_by_epsilon", "printed_by_window"))
-    assert runs.rounds() == (2, 2) and len(runs.beside()) == 144
+    assert runs.rounds() == (2, 2) and len(runs.compared()) == 144
 
 
 def test_the_same_files_give_the_same_page(tmp_path: Path) -> None:

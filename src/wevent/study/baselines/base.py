@@ -14,21 +14,13 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.ledger import Ledger, Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.histogram import Domain
-from wevent.cohorts.register import Register
+from wevent import Decision, Privacy, Register, Slot
 from wevent.errors import SlotOutOfOrder, TooManyCells, WrongShape
-from wevent.events.slot import Slot
-from wevent.noise import Noise
-from wevent.recipes import strictest
-from wevent.releases.release import Decision
-from wevent.settings import Privacy
-from wevent.units import Units
+from wevent.extend import Counts, Domain, Ledger, Noise, Offer, Units, strictest
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class BaselineRelease:
     """What a baseline shows for one slot; counts may be fractional (axes: cell)."""
 
     slot: int
@@ -52,7 +44,7 @@ class DesiredSpend:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class BaselineSpend:
     """What each row spent in the last slot, in units (axes: row)."""
 
     slot: int
@@ -97,7 +89,7 @@ class Baseline(ABC):
         self.ledger = Ledger(self.privacy)
         self.open_rows(register)
         self.shown = np.zeros(len(self.domain))
-        self.trace: Spent | None = None
+        self.trace: BaselineSpend | None = None
 
     # --- what a baseline says --------------------------------------------------------------------
 
@@ -124,7 +116,7 @@ class Baseline(ABC):
 
     # --- the life of a slot ----------------------------------------------------------------------
 
-    def step(self, slot: Slot) -> Estimate:
+    def step(self, slot: Slot) -> BaselineRelease:
         """Charge, draw, settle."""
         if slot.number != self.ledger.slot:
             raise SlotOutOfOrder(
@@ -140,16 +132,18 @@ class Baseline(ABC):
             counts = None if offer.nullified else self.draw(data, offer)
         except BaseException:
             self.ledger.lose()
-            self.trace = Spent(offer.slot, offer.change_budget + offer.publish_budget)
+            self.trace = BaselineSpend(offer.slot, offer.change_budget + offer.publish_budget)
             raise
         published = counts is not None
         self.ledger.settle(published)
-        self.trace = Spent(offer.slot, offer.change_budget + offer.publish_budget if published else offer.change_budget)
+        self.trace = BaselineSpend(
+            offer.slot, offer.change_budget + offer.publish_budget if published else offer.change_budget
+        )
         if counts is not None:
             self.shown = np.array(counts, np.float64)
             self.shown.flags.writeable = False
-            return Estimate(offer.slot, self.shown, Decision.PUBLISHED)
-        return Estimate(offer.slot, self.shown, Decision.NULLIFIED if offer.nullified else Decision.SKIPPED)
+            return BaselineRelease(offer.slot, self.shown, Decision.PUBLISHED)
+        return BaselineRelease(offer.slot, self.shown, Decision.NULLIFIED if offer.nullified else Decision.SKIPPED)
 
     def _cut(self, wish: DesiredSpend) -> Offer:
         """The room disposes."""

@@ -20,11 +20,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.register import Register
+from wevent import Register
+from wevent.extend import Counts, Offer, as_fraction
 from wevent.study.baselines.base import Baseline, DesiredSpend
-from wevent.units import as_fraction
 
 SAMPLES_PER_SLOT = 75, 1000
 """M/w as a quotient of whole numbers."""

@@ -18,7 +18,7 @@ LARGE, NEAR, ALIKE = 30.0, 25.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class GroupCandidate:
     """A cell that is due, its last releases (axes: release), and whether there are enough of them."""
 
     cell: int
@@ -26,7 +26,7 @@ class Candidate:
     enough: bool
 
 
-def group_cells(candidates: Sequence[Candidate]) -> list[list[int]]:
+def group_cells(candidates: Sequence[GroupCandidate]) -> list[list[int]]:
     """Groups of cells, each cell in one of them.
 
     The smallest prediction, the mean of a cell's last three releases, opens a group. The others follow in ascending

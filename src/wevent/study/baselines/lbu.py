@@ -11,18 +11,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.register import Register
-from wevent.cohorts.requirement import Fixed
-from wevent.noise import Noise
+from wevent import Fixed, Register
+from wevent.extend import Counts, Noise, Offer, Units
 from wevent.study.baselines.base import DesiredSpend
-from wevent.study.baselines.local import Local
-from wevent.study.baselines.oracle import GRR, OUE, Floats, Oracle, kind_for
-from wevent.units import Units
+from wevent.study.baselines.local import LocalBaseline
+from wevent.study.baselines.oracle import GRR, OUE, Floats, FrequencyOracle, kind_for
 
 
-class LBU(Local):
+class LBU(LocalBaseline):
     """Local budget uniform: E/w in every slot, one requirement for all. [Ren22]."""
 
     name: ClassVar[str] = "lbu"
@@ -38,7 +34,7 @@ class LBU(Local):
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class ReportingGroups:
     """Groups of rows that spend alike and report through one kind of oracle.
 
     Attributes:
@@ -47,7 +43,7 @@ class Groups:
         people: how many people each group has (axes: group).
     """
 
-    oracle: Oracle
+    oracle: FrequencyOracle
     rows: npt.NDArray[np.int64] = field(repr=False)
     starts: npt.NDArray[np.int64] = field(repr=False)
     people: Counts = field(repr=False)
@@ -58,7 +54,7 @@ class Groups:
         return self.oracle.read(self.oracle.supports(counts, noise), self.people).counts
 
 
-class PLBU(Local):
+class PLBU(LocalBaseline):
     """Personalised LBU: E_i/w_i in every slot; frequencies of the groups are weighted by how exact they are.
 
     Groups of equal E_i/w_i estimate the same frequencies each by themselves. [Du25] compares with it; the weights
@@ -78,7 +74,7 @@ class PLBU(Local):
         window = np.array([requirement.window for requirement in fixed], np.int64)
         self.ledger.open_fixed(epsilon, window, register.sizes)
         self._spends: Units | None = None
-        self._groups: list[Groups] = []
+        self._groups: list[ReportingGroups] = []
 
     def propose(self) -> DesiredSpend:
         """E_i/w_i, always published."""
@@ -92,13 +88,13 @@ class PLBU(Local):
         answers = [group.ask(data, self.noise)[:, : len(self.domain)] for group in self._groups]
         return self.join(answers, self._groups)
 
-    def join(self, answers: list[Floats], groups: list[Groups]) -> npt.NDArray[np.float64]:
+    def join(self, answers: list[Floats], groups: list[ReportingGroups]) -> npt.NDArray[np.float64]:
         """One count per cell out of those of the groups (axes of each answer: group, cell)."""
         weight = sum(float((group.people / group.oracle.spread).sum()) for group in groups)
         parts = [(1 / group.oracle.spread) @ answer for group, answer in zip(groups, answers, strict=True)]
         return np.asarray(np.sum(parts, axis=0) * (self.people / weight))
 
-    def _group(self, spends: Units) -> list[Groups]:
+    def _group(self, spends: Units) -> list[ReportingGroups]:
         """Rows by what they spend, apart for each kind of oracle that is in use."""
         order = np.argsort(spends, kind="stable")
         kinds = np.array([kind_for(spend, self.symbols).name for spend in spends[order].tolist()])
@@ -108,7 +104,7 @@ class PLBU(Local):
             if rows.size:
                 budgets, starts = np.unique(spends[rows], return_index=True)
                 people = np.add.reduceat(self.sizes[rows], starts)
-                groups.append(Groups(kind(budgets, self.symbols), rows, starts, people))
+                groups.append(ReportingGroups(kind(budgets, self.symbols), rows, starts, people))
         return groups
 
 
@@ -121,6 +117,6 @@ class PLBUSum(PLBU):
 
     name: ClassVar[str] = "plbu_sum"
 
-    def join(self, answers: list[Floats], groups: list[Groups]) -> npt.NDArray[np.float64]:
+    def join(self, answers: list[Floats], groups: list[ReportingGroups]) -> npt.NDArray[np.float64]:
         """The sum over all groups."""
         return np.asarray(np.sum([answer.sum(axis=0) for answer in answers], axis=0))

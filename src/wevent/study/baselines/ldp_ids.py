@@ -11,14 +11,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.ledger import Offer
-from wevent.budgets.schedules import Absorption, Distribution, Schedule
-from wevent.cohorts.counting import Counts
+from wevent.extend import Absorption, Counts, Distribution, Offer, Schedule
 from wevent.study.baselines.base import DesiredSpend
-from wevent.study.baselines.local import Local
+from wevent.study.baselines.local import LocalBaseline
 
 
-class BudgetDivision(Local):
+class BudgetDivision(LocalBaseline):
     """A schedule of BD or BA, with reports instead of noisy counts."""
 
     schedule: ClassVar[Schedule]

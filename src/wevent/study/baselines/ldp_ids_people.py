@@ -12,17 +12,15 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.register import Register
-from wevent.noise import PROBABILITY_BITS
+from wevent import Register
+from wevent.extend import PROBABILITY_BITS, Counts, Offer
 from wevent.study.baselines.base import DesiredSpend
-from wevent.study.baselines.local import Local
+from wevent.study.baselines.local import LocalBaseline
 
 People = npt.NDArray[np.int64]
 
 
-class PeopleDivision(Local):
+class PeopleDivision(LocalBaseline):
     """One row of the ledger for each person, by the strictest requirement of all.
 
     Guarantees:

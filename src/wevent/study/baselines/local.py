@@ -12,18 +12,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.register import Register
+from wevent import Privacy, Register, Slot
 from wevent.errors import EmptyRegister, InvalidSetting, WrongShape
-from wevent.events.slot import Slot
-from wevent.noise import Noise
-from wevent.settings import Privacy
+from wevent.extend import Counts, Noise
 from wevent.study.baselines.base import Baseline
-from wevent.study.baselines.oracle import Floats, Oracle, kind_for
+from wevent.study.baselines.oracle import Floats, FrequencyOracle, kind_for
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class LocalAnswer:
     """What some people's reports say about everybody registered (axes: cell).
 
     Attributes:
@@ -35,7 +32,7 @@ class Answer:
     variance: Floats = field(repr=False)
 
 
-class Local(Baseline):
+class LocalBaseline(Baseline):
     """A baseline that sees nothing but reports.
 
     Guarantees:
@@ -67,19 +64,19 @@ class Local(Baseline):
         self.sizes = register.sizes.copy()
         self.symbols = len(self.domain) if complete else len(self.domain) + 1
 
-    def ask(self, counts: Counts, budget: int) -> Answer:
+    def ask(self, counts: Counts, budget: int) -> LocalAnswer:
         """Let so many people of each symbol report with a budget in units; scaled up to everybody registered."""
         asked = counts.sum(keepdims=True)
         oracle = _oracle(budget, self.symbols)
         reading = oracle.read(oracle.supports(counts[None, :], self.noise), asked)
         scale, cells = self.people / int(asked[0]), len(self.domain)
-        return Answer(reading.counts[0, :cells] * scale, reading.variance[0, :cells] * scale**2)
+        return LocalAnswer(reading.counts[0, :cells] * scale, reading.variance[0, :cells] * scale**2)
 
     def error(self, asked: int, budget: int) -> float:
         """Variance per symbol of the answer of so many people; public (Var(ε, n) of [Ren22], over all symbols)."""
         return float(_oracle(budget, self.symbols).error(np.array([asked]))[0]) * (self.people / asked) ** 2
 
-    def moved(self, answer: Answer) -> float:
+    def moved(self, answer: LocalAnswer) -> float:
         """How far the stream moved from what is shown: mean square per cell less what reports add, dis of [Ren22]."""
         return float(np.mean((answer.counts - self.shown) ** 2 - answer.variance))
 
@@ -100,6 +97,6 @@ class Local(Baseline):
 
 
 @lru_cache(maxsize=256)
-def _oracle(budget: int, symbols: int) -> Oracle:
+def _oracle(budget: int, symbols: int) -> FrequencyOracle:
     """The better oracle for one group with a budget in units."""
     return kind_for(budget, symbols)(np.array([budget], np.int64), symbols)

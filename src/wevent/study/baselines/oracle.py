@@ -15,10 +15,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wevent.cohorts.counting import Counts
 from wevent.errors import InvalidSetting, WrongShape
-from wevent.noise import PROBABILITY_BITS, Noise
-from wevent.units import NANO, Units
+from wevent.extend import NANO, PROBABILITY_BITS, Counts, Noise, Units
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,7 +27,7 @@ _MARGIN = 1 - 2.0**-44
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class OracleEstimate:
     """What the reports say (axes: group, symbol).
 
     Attributes:
@@ -41,14 +39,14 @@ class Reading:
     variance: Floats = field(repr=False)
 
 
-class Oracle(ABC):
+class FrequencyOracle(ABC):
     """How people of several groups report one of some symbols, each group with a budget of its own.
 
     Guarantees:
         Whatever a person's symbol is changed into, no report of theirs becomes likelier by more than e^epsilon,
         exactly: chances are whole multiples of 2⁻⁶², rounded to the private side.
         Supports follow the law that they have if everybody reports alone.
-        The expectation of `Reading.counts` is the true counts, up to the errors of doubles.
+        The expectation of `OracleEstimate.counts` is the true counts, up to the errors of doubles.
 
     Attributes:
         symbols: how many there are.
@@ -85,17 +83,17 @@ class Oracle(ABC):
             )
         return self._draw(counts, noise)
 
-    def read(self, supports: Counts, people: Counts) -> Reading:
+    def read(self, supports: Counts, people: Counts) -> OracleEstimate:
         """Remove the bias from the supports of so many people in each group (axes of `people`: group)."""
         counts = (supports - (people * self.other)[:, None]) / self.gap[:, None]
-        return Reading(counts, (people * self.spread)[:, None] + counts * self.extra[:, None])
+        return OracleEstimate(counts, (people * self.spread)[:, None] + counts * self.extra[:, None])
 
     def error(self, people: Counts) -> Floats:
         """Variance of the counts of so many people, mean over all symbols; known beforehand (axes: group)."""
         return people * (self.spread + self.extra / self.symbols)
 
 
-class GRR(Oracle):
+class GRR(FrequencyOracle):
     """Generalized randomized response: report the truth, or a symbol at random. [Wang17].
 
     A person keeps their symbol with chance (e^ε - 1)/(e^ε + k - 1) and else draws any of the k symbols alike, their
@@ -118,7 +116,7 @@ class GRR(Oracle):
         return np.asarray(kept + strayed)
 
 
-class OUE(Oracle):
+class OUE(FrequencyOracle):
     """Optimized unary encoding: one bit per symbol, the true one by a fair coin. [Wang17].
 
     Every other bit is 1 with chance q = 1/(e^ε + 1). What is rounded down is 1/2 - q = tanh(ε/2)/2.
@@ -136,7 +134,7 @@ class OUE(Oracle):
         return np.asarray(mine + noise.binomial(elsewhere, self._flip[:, None]))
 
 
-def kind_for(budget: int, symbols: int) -> type[Oracle]:
+def kind_for(budget: int, symbols: int) -> type[FrequencyOracle]:
     """The oracle of less variance for a budget in units. [Wang17]."""
     return OUE if symbols > 3 * math.exp(budget / NANO) + 2 else GRR
 

@@ -24,11 +24,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.register import Register
+from wevent import Register
+from wevent.extend import NANO, Counts, Offer, as_fraction
 from wevent.study.baselines.base import Baseline, DesiredSpend
-from wevent.units import NANO, as_fraction
 
 BAR = 5
 """The threshold before noise, in units of s/eps_g."""
@@ -39,7 +37,7 @@ MOST = 2**62
 
 
 @dataclass(slots=True)
-class Group:
+class OpenGroup:
     """An open group of one cell: private, never shown.
 
     Attributes:
@@ -71,7 +69,7 @@ class Pegasus(Baseline):
         share = self.common.units // self.common.window
         grouping = max(1, share // GROUPING)
         self._wish = DesiredSpend(np.array([grouping], np.int64), np.array([share - grouping], np.int64))
-        self._groups: list[Group | None] = [None] * len(self.domain)
+        self._groups: list[OpenGroup | None] = [None] * len(self.domain)
 
     def propose(self) -> DesiredSpend:
         """The same in every slot."""
@@ -92,7 +90,7 @@ class Pegasus(Baseline):
         for cell, (count, seen) in enumerate(zip(counts, noisy, strict=True)):  # nothing is drawn from here on
             group = self._groups[cell]
             if group is None:
-                self._groups[cell] = Group(thresholds[cell], [count], [seen])
+                self._groups[cell] = OpenGroup(thresholds[cell], [count], [seen])
                 shown[cell] = seen
             elif fits[cell]:
                 group.counts.append(count)
@@ -118,7 +116,7 @@ class Pegasus(Baseline):
                 fits[cell] = (value - n * self._open(cell).threshold) * grouping < BAR * s * n * NANO
         return fits
 
-    def _open(self, cell: int) -> Group:
+    def _open(self, cell: int) -> OpenGroup:
         group = self._groups[cell]
         assert group is not None  # noqa: S101
         return group

@@ -25,12 +25,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.register import Register
+from wevent import Register
+from wevent.extend import NANO, Counts, Offer, Units, as_fraction
 from wevent.study.baselines.base import Baseline, DesiredSpend
-from wevent.study.baselines.grouping import LAST, Candidate, group_cells
-from wevent.units import NANO, Units, as_fraction
+from wevent.study.baselines.grouping import LAST, GroupCandidate, group_cells
 
 PART, MOST_PART, MOST_SHARE = 0.2, 0.6, 5
 """A sample asks for min(0.2·ln(I+1), 0.6) of what is left, and for E/5 at most."""
@@ -43,7 +41,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SampledGroup:
     """A group of cells that is sampled together, and its budget in units."""
 
     cells: npt.NDArray[np.int64]
@@ -51,7 +49,7 @@ class Sampled:
 
 
 @dataclass(slots=True)
-class Cells:
+class CellState:
     """What is known of each cell from its noisy samples (axes: cell, or (one of the last three, cell))."""
 
     interval: Floats
@@ -66,7 +64,7 @@ class Cells:
     last: Floats = field(repr=False)
 
     @classmethod
-    def fresh(cls, many: int) -> Cells:
+    def fresh(cls, many: int) -> CellState:
         """Before the first sample: due in slot 1, with interval 1."""
         whole, real = np.zeros(many, np.int64), np.zeros(many)
         several = np.zeros((LAST, many))
@@ -88,11 +86,11 @@ class RescueDP(Baseline):
 
     def __init__(self, register: Register, cells: int | Sequence[Hashable], **settings: Any) -> None:
         super().__init__(register, cells, **settings)
-        self.known = Cells.fresh(len(self.domain))
+        self.known = CellState.fresh(len(self.domain))
         self._spends = np.zeros((self.common.window, len(self.domain)), np.int64)  # axes: slot modulo w, cell
         self._spent = np.zeros(len(self.domain), np.int64)
         self._opened = 0
-        self._plan: list[Sampled] = []
+        self._plan: list[SampledGroup] = []
 
     def propose(self) -> DesiredSpend:
         """The largest budget of the groups that are sampled."""
@@ -129,12 +127,12 @@ class RescueDP(Baseline):
             self._spent -= self._spends[slot % self.common.window]
             self._spends[slot % self.common.window] = 0
 
-    def _grouped(self, budgets: Units) -> list[Sampled]:
+    def _grouped(self, budgets: Units) -> list[SampledGroup]:
         candidates = [
-            Candidate(cell, self.known.last[:, cell], bool(self.known.samples[cell] >= LAST))
+            GroupCandidate(cell, self.known.last[:, cell], bool(self.known.samples[cell] >= LAST))
             for cell in np.flatnonzero(budgets).tolist()
         ]
-        return [Sampled(np.array(cells), int(budgets[cells].min())) for cells in group_cells(candidates)]
+        return [SampledGroup(np.array(cells), int(budgets[cells].min())) for cells in group_cells(candidates)]
 
     def _observe(self, total: Counts) -> tuple[Floats, Floats]:
         """Noisy means of the planned groups and their noise's scale, one for each of their cells in order."""

@@ -26,17 +26,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.ledger import Offer
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.register import Register
+from wevent import Register
+from wevent.extend import NANO, Counts, Offer, as_fraction
 from wevent.study.baselines.base import Baseline, DesiredSpend
-from wevent.units import NANO, as_fraction
 
 WARM_UP_STEP = 20
 """While warming up every twentieth slot is released."""
 
 
-class Move(StrEnum):
+class SpasMove(StrEnum):
     """What a slot does, decided by public things alone."""
 
     RELEASE = "release"
@@ -45,10 +43,10 @@ class Move(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SpasPlan:
     """What a slot does, what a release in it costs in units, and how many releases a window is to have."""
 
-    move: Move
+    move: SpasMove
     epsilon: int
     releases: int = 1
 
@@ -78,20 +76,22 @@ class Spas(Baseline):
         self._warm_up = self.releasing // math.ceil(window / WARM_UP_STEP)
         self._before = np.zeros(len(self.domain), np.int64)
         self._threshold: int | None = None
-        self._jumps: deque[Jump] = deque()
+        self._jumps: deque[ReleaseJump] = deque()
         self._squares = self._absolutes = 0
-        self._plan = Plan(Move.REPEAT, 0)
+        self._plan = SpasPlan(SpasMove.REPEAT, 0)
 
     def propose(self) -> DesiredSpend:
         """The question's share always; a release's price where one is possible."""
         self._plan = self.plan()
         return DesiredSpend(np.array([self._share], np.int64), np.array([self._plan.epsilon], np.int64))
 
-    def plan(self) -> Plan:
+    def plan(self) -> SpasPlan:
         """What the next slot does."""
         slot, window = self.ledger.slot, self.common.window
         if slot <= window:  # nothing is known yet about how the stream moves
-            return Plan(Move.RELEASE, self._warm_up) if slot % WARM_UP_STEP == 1 else Plan(Move.REPEAT, 0)
+            return (
+                SpasPlan(SpasMove.RELEASE, self._warm_up) if slot % WARM_UP_STEP == 1 else SpasPlan(SpasMove.REPEAT, 0)
+            )
         c = self.releases()
         paid = self.paid()
         left = self.releasing - int(paid.sum())
@@ -99,9 +99,9 @@ class Spas(Baseline):
         until_refund = int(spending[0]) + 1 if spending.size else window  # L = w - (t - f)
         # [Li25]: as many slots as releases are left, so each of them may be one
         if until_refund <= left * c // self.releasing:
-            return Plan(Move.RELEASE, left // until_refund, c)
+            return SpasPlan(SpasMove.RELEASE, left // until_refund, c)
         epsilon = self.releasing // c
-        return Plan(Move.ASK, epsilon, c) if 0 < epsilon <= left else Plan(Move.REPEAT, 0, c)
+        return SpasPlan(SpasMove.ASK, epsilon, c) if 0 < epsilon <= left else SpasPlan(SpasMove.REPEAT, 0, c)
 
     def releases(self) -> int:
         """How many releases the next slot's window is to have: c, from the jumps within the last 2w slots."""
@@ -122,9 +122,9 @@ class Spas(Baseline):
         now = data.sum(axis=0)
         before, self._before = self._before, now
         plan, epsilon = self._plan, int(offer.publish_budget[0])
-        if plan.move is Move.REPEAT or epsilon == 0:
+        if plan.move is SpasMove.REPEAT or epsilon == 0:
             return None
-        if plan.move is Move.ASK and not self._moved(int(np.abs(now - before).sum()), plan.releases):
+        if plan.move is SpasMove.ASK and not self._moved(int(np.abs(now - before).sum()), plan.releases):
             return None
         fresh = self.noise.laplace(now, sensitivity=self.privacy.sensitivity, epsilon=as_fraction(epsilon))
         self._note(offer.slot, fresh)
@@ -143,14 +143,14 @@ class Spas(Baseline):
         steps = (fresh - self.shown.astype(np.int64)).tolist()
         if slot == 1 or not any(steps):
             return
-        jump = Jump(slot, sum(step * step for step in steps), sum(map(abs, steps)))
+        jump = ReleaseJump(slot, sum(step * step for step in steps), sum(map(abs, steps)))
         self._jumps.append(jump)
         self._squares += jump.squares
         self._absolutes += jump.absolutes
 
 
 @dataclass(frozen=True, slots=True)
-class Jump:
+class ReleaseJump:
     """How far the release of a slot lies from the one before: ‖Δr‖₂² and ‖Δr‖₁, whole numbers that add up exactly."""
 
     slot: int

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wevent.errors import UnknownName
 from wevent.study.datasets import foursquare, log, nycflights, own, sin, taxi, tlns
-from wevent.study.datasets.stream import Opener, Options, Stream
+from wevent.study.datasets.stream import DataOptions, DataStream, Opener
 from wevent.study.datasets.synthetic import Series
 
 DATASETS: dict[str, Opener] = {
@@ -30,7 +30,7 @@ SERIES: dict[str, Series] = {
 """The synthetic sets' probabilities, which the protocol `printed` rounds."""
 
 
-def open_stream(name: str, options: Options | None = None) -> Stream:
+def open_stream(name: str, options: DataOptions | None = None) -> DataStream:
     """Open a data set.
 
     Args:
@@ -42,9 +42,9 @@ def open_stream(name: str, options: Options | None = None) -> Stream:
         An entry of `DATASETS` goes before a file of the same name.
     """
     if opener := DATASETS.get(name):
-        return opener(options or Options())
+        return opener(options or DataOptions())
     if own.is_file_name(name):
-        return own.open_own(Path(name), options or Options())
+        return own.open_own(Path(name), options or DataOptions())
     raise UnknownName(
         f"there is no data set {name!r}; known are {', '.join(DATASETS)}, and the path of a CSV or Parquet file",
         known=tuple(DATASETS),

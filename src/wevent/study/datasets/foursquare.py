@@ -20,10 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.errors import InvalidSetting
-from wevent.events.parquet import literal
-from wevent.study.datasets.reading import LINES, collect, database, need
+from wevent.study.datasets.reading import LINES, collect, database, literal_path, need
 from wevent.study.datasets.records import recorded
-from wevent.study.datasets.stream import Options, Stream
+from wevent.study.datasets.stream import DataOptions, DataStream
 
 NAME = "foursquare"
 SLOT_SECONDS = 6_000
@@ -71,7 +70,7 @@ SELECT (SELECT coalesce(sum(lines), 0) FROM venues WHERE venue IS NULL), count(*
 """
 
 
-def open_foursquare(options: Options) -> Stream:
+def open_foursquare(options: DataOptions) -> DataStream:
     """Read the two files in the folder `foursquare` of the data folder.
 
     Guarantees:
@@ -80,8 +79,8 @@ def open_foursquare(options: Options) -> Stream:
     """
     check_ins, venues = need(NAME, options.folder / NAME, (CHECK_INS, VENUES), SOURCE)
     with database() as connection:
-        connection.execute(_VENUES, {"files": literal(venues)})
-        connection.execute(_VISITS, {"files": literal(check_ins)})
+        connection.execute(_VENUES, {"files": literal_path(venues)})
+        connection.execute(_VISITS, {"files": literal_path(check_ins)})
         connection.execute(_STAYS)
         bad_venues, bad_visits, unknown = connection.execute(_DROPPED).fetchall()[0]
         codes = [code for (code,) in connection.execute("SELECT DISTINCT country FROM stays ORDER BY 1").fetchall()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wevent.study.datasets.stream import Options, Stream
+from wevent.study.datasets.stream import DataOptions, DataStream
 from wevent.study.datasets.synthetic import Probabilities, open_series, round_half_up
 
 NAME = "log"
@@ -20,6 +20,6 @@ def probabilities(slots: int, rounded: bool = False) -> Probabilities:
     return p
 
 
-def open_log(options: Options) -> Stream:
+def open_log(options: DataOptions) -> DataStream:
     """Two cells, 0 and 1; by default 10,000 people and slots."""
     return open_series(NAME, probabilities, options)

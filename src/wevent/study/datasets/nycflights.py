@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from wevent.errors import InvalidSetting, MissingData
 from wevent.study.datasets.records import recorded
-from wevent.study.datasets.stream import Options, Stream
+from wevent.study.datasets.stream import DataOptions, DataStream
 
 NAME = "nycflights"
 YEAR = 2013
@@ -70,7 +70,7 @@ def flights(path: Path) -> Iterator[Flight]:
             yield Flight(plane, 24 * _day(month, day) + int(hour), int(minute), origin, destination)
 
 
-def open_nycflights(options: Options) -> Stream:
+def open_nycflights(options: DataOptions) -> DataStream:
     """Read the departures from the installed package.
 
     Guarantees:
@@ -80,7 +80,7 @@ def open_nycflights(options: Options) -> Stream:
     return read(archive(), options)
 
 
-def read(path: Path, options: Options) -> Stream:
+def read(path: Path, options: DataOptions) -> DataStream:
     """The stream of one archive."""
     planes: dict[str, int] = {}
     origins: dict[str, int] = {}

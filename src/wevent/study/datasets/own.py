@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wevent.errors import InvalidInput, InvalidSetting, MissingData
-from wevent.events.parquet import literal
-from wevent.study.datasets.reading import collect, database
+from wevent.study.datasets.reading import collect, database, literal_path
 from wevent.study.datasets.records import recorded
-from wevent.study.datasets.stream import Options, Stream
+from wevent.study.datasets.stream import DataOptions, DataStream
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -57,7 +56,7 @@ def seconds(width: str) -> int:
     return int(given[1]) * _SECONDS[given[2]]
 
 
-def open_own(path: Path, options: Options) -> Stream:
+def open_own(path: Path, options: DataOptions) -> DataStream:
     """Read a file of one's own.
 
     Guarantees:
@@ -110,9 +109,9 @@ def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() == ".parquet"
 
 
-def _read(connection: DuckDBPyConnection, path: Path, options: Options) -> None:
+def _read(connection: DuckDBPyConnection, path: Path, options: DataOptions) -> None:
     """Fill the table `records` with who, slot and cell, or refuse."""
-    file = literal(path)
+    file = literal_path(path)
     csv = "read_csv($file, header = true, all_varchar = true, skip = 0, comment = '')"
     source = "read_parquet($file)" if _is_parquet(path) else csv
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}", {"file": file}).fetchall()  # noqa: S608

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ Latin-1 has a letter for every byte, so no line is refused for its bytes.
 """
 
 
-class Found(NamedTuple):
+class FoundRecords(NamedTuple):
     """Records with users by index: names of the users, then user, slot and cell of each record (axes: record)."""
 
     people: tuple[str, ...]
@@ -62,6 +63,11 @@ def database() -> Iterator[DuckDBPyConnection]:
             yield connection
 
 
+def literal_path(path: Path) -> str:
+    """A path in which DuckDB takes stars and brackets for what they are."""
+    return glob.escape(str(path))
+
+
 def need(name: str, folder: Path, files: Iterable[str], source: str) -> tuple[Path, ...]:
     """The paths of files in a folder; raises `MissingData` that names those that are not there."""
     wanted = tuple(files)
@@ -81,7 +87,7 @@ def missing_data(name: str, folder: Path, files: tuple[str, ...], source: str) -
     )
 
 
-def collect(connection: DuckDBPyConnection, found: str) -> Found:
+def collect(connection: DuckDBPyConnection, found: str) -> FoundRecords:
     """The records that the query `found` selects as (who, slot, cell), users numbered in the order of `who`."""
     connection.execute(f"CREATE OR REPLACE TEMP TABLE found AS {found}")
     names = connection.execute("SELECT DISTINCT who FROM found ORDER BY who").fetchall()
@@ -92,4 +98,4 @@ def collect(connection: DuckDBPyConnection, found: str) -> Found:
     columns = connection.execute(
         "SELECT id, slot, cell FROM found JOIN people USING (who) ORDER BY id, slot"
     ).fetchnumpy()
-    return Found(tuple(str(who) for (who,) in names), columns["id"], columns["slot"], columns["cell"])
+    return FoundRecords(tuple(str(who) for (who,) in names), columns["id"], columns["slot"], columns["cell"])

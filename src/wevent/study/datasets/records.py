@@ -1,4 +1,4 @@
-"""From loose records to a stream: who was where in which slot comes in, in any order; a `Recorded` stream goes out."""
+"""Makes a stream out of records, in any order, of who was where in which slot."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.errors import InvalidInput
-from wevent.study.datasets.stream import Options, Recorded
+from wevent.study.datasets.stream import DataOptions, RecordedStream
 
 
 def recorded(
     name: str,
-    options: Options,
+    options: DataOptions,
     *,
     people: Sequence[str],
     cells: Sequence[str],
@@ -23,7 +23,7 @@ def recorded(
     cell: npt.ArrayLike,
     plane: tuple[int, int] | None = None,
     dropped: Mapping[str, int] | None = None,
-) -> Recorded:
+) -> RecordedStream:
     """Sort records, keep one per user and slot, and cut the stream to the asked number of slots.
 
     Args:
@@ -56,7 +56,7 @@ def recorded(
     if options.presence == "carry":  # whoever stays where they are is carried on without a record
         moves = np.insert((np.diff(who) != 0) | (np.diff(where) != 0), 0, True)
         who, when, where = who[moves], when[moves], where[moves]
-    return Recorded(
+    return RecordedStream(
         name,
         tuple(cells),
         len(people),

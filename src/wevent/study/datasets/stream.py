@@ -20,7 +20,7 @@ Presence = Literal["carry", "seen"]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class DataOptions:
     """What may be asked of any data set.
 
     Attributes:
@@ -55,7 +55,7 @@ class Options:
             raise InvalidSetting(f"presence must be one of {', '.join(known)}, got {self.presence!r}", known=known)
 
 
-class Stream(Protocol):
+class DataStream(Protocol):
     """A data set that has been opened."""
 
     @property
@@ -93,12 +93,12 @@ class Stream(Protocol):
         ...
 
 
-Opener = Callable[[Options], Stream]
+Opener = Callable[[DataOptions], DataStream]
 """Opens a data set; raises `MissingData` if its files are not there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedStream:
     """A stream of records that fit into memory in compact form: for each user the slots and cells of the records.
 
     Attributes:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.errors import InvalidSetting
-from wevent.study.datasets.stream import Options, Places
+from wevent.study.datasets.stream import DataOptions, Places
 
 SLOTS = 10_000
 PEOPLE = 10_000
@@ -25,7 +25,7 @@ _HIGH, _LOW = 16, 48  # a 64-bit number is drawn as 16 bits and, where these do 
 
 
 @dataclass(frozen=True, slots=True)
-class Synthetic:
+class SyntheticStream:
     """A stream in which every person's bit is drawn anew in every slot.
 
     Attributes:
@@ -69,7 +69,7 @@ def round_half_up(values: Probabilities) -> Probabilities:
     return np.floor(values * 100 + 0.5) / 100
 
 
-def open_series(name: str, series: Series, options: Options) -> Synthetic:
+def open_series(name: str, series: Series, options: DataOptions) -> SyntheticStream:
     """The set of a series with the asked numbers of slots and users; more slots than usual are fine, it has no end.
 
     Guarantees:
@@ -77,4 +77,4 @@ def open_series(name: str, series: Series, options: Options) -> Synthetic:
     """
     if options.cells not in (None, 2):
         raise InvalidSetting(f"{name} has 2 cells, got cells={options.cells}; leave the option out", known=(2,))
-    return Synthetic(name, series(options.slots or SLOTS, False), options.users or PEOPLE)
+    return SyntheticStream(name, series(options.slots or SLOTS, False), options.users or PEOPLE)

@@ -15,10 +15,9 @@ from __future__ import annotations
 import math
 
 from wevent.errors import InvalidSetting
-from wevent.events.parquet import literal
-from wevent.study.datasets.reading import LINES, collect, database, missing_data
+from wevent.study.datasets.reading import LINES, collect, database, literal_path, missing_data
 from wevent.study.datasets.records import recorded
-from wevent.study.datasets.stream import Options, Stream
+from wevent.study.datasets.stream import DataOptions, DataStream
 
 NAME = "taxi"
 CELLS = 100
@@ -59,7 +58,7 @@ def grid(cells: int) -> tuple[int, int]:
     return rows, cells // rows
 
 
-def open_taxi(options: Options) -> Stream:
+def open_taxi(options: DataOptions) -> DataStream:
     """Read the files in the folder `taxi` of the data folder, or in folders below it.
 
     Guarantees:
@@ -74,7 +73,7 @@ def open_taxi(options: Options) -> Stream:
         raise missing_data(NAME, folder, ("1.txt … 10357.txt",), SOURCE)
     rows, columns = grid(cells)
     with database() as connection:
-        paths = [literal(file) for file in files]
+        paths = [literal_path(file) for file in files]
         connection.execute(_POINTS, {"files": paths, "rows": rows, "columns": columns})
         invalid, outside = connection.execute(_DROPPED).fetchall()[0]
         found = collect(connection, _FOUND)

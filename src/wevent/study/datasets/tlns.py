@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from wevent.study.datasets.java_random import JavaRandom
-from wevent.study.datasets.stream import Options, Stream
+from wevent.study.datasets.stream import DataOptions, DataStream
 from wevent.study.datasets.synthetic import Probabilities, open_series
 
 NAME = "tlns"
@@ -38,6 +38,6 @@ def probabilities(slots: int, rounded: bool = False) -> Probabilities:
     return walk(slots)[0]
 
 
-def open_tlns(options: Options) -> Stream:
+def open_tlns(options: DataOptions) -> DataStream:
     """Two cells, 0 and 1; by default 10,000 people and slots."""
     return open_series(NAME, probabilities, options)

@@ -1,6 +1,6 @@
-"""Protocol `honest`: slots in time order, one run over the whole stream, every window enforced and watched.
+"""Runs the protocol `honest`: slots in time order, one run over the whole stream, every window enforced and checked.
 
-A stream, what people ask for and mechanisms come in; all mechanisms see the same slots; a score for each goes out.
+All mechanisms see the same slots and requirements.
 """
 
 from __future__ import annotations
@@ -12,39 +12,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wevent.cohorts.counting import Counts
-from wevent.cohorts.register import Register
-from wevent.cohorts.requirement import Dynamic, Fixed
+from wevent import Decision, Dynamic, Fixed, Publisher, Register, Release, Slot
 from wevent.errors import BudgetExceeded
-from wevent.events.slot import Slot
-from wevent.noise import StudyNoise
-from wevent.releases.release import Decision, Release
-from wevent.study.datasets.stream import Places, Stream
-from wevent.study.mechanisms import Entry, Shown, Stepper, known_mechanism, settings_for
+from wevent.extend import Counts, StudyNoise, Units, group_rows
+from wevent.study.datasets.stream import DataStream, Places
+from wevent.study.mechanisms import MechanismEntry, Stepper, StudyRelease, known_mechanism, settings_for
 from wevent.study.metrics import Scorer
-from wevent.study.protocols.score import PARTS, Score
-from wevent.study.watch import FixedWatch, MovingWatch
-from wevent.study.wishes import Wishes
-from wevent.units import Units
+from wevent.study.protocols.score import PARTS, RunScore
+from wevent.study.requirements import StudyRequirements
+from wevent.study.window_check import DynamicWindowCheck, FixedWindowCheck
 
-Moved = Sequence[tuple[int, Dynamic]]
-"""Types, and what they ask for from a slot on."""
+TypeChanges = Sequence[tuple[int, Dynamic]]
+"""Types, and what each requires from a slot on."""
 
 
 def run(
-    stream: Stream,
-    wishes: Wishes,
+    stream: DataStream,
+    requirements: StudyRequirements,
     seeds: Mapping[str, int],
     metrics: Sequence[str],
     *,
     data_seed: int = 0,
     tick: Callable[[int], None] | None = None,
-) -> dict[str, Score]:
+) -> dict[str, RunScore]:
     """Run mechanisms side by side over one stream.
 
     Args:
         stream: the data.
-        wishes: what everybody asks for.
+        requirements: those of all users.
         seeds: mechanisms by name, each with the seed of its noise.
         metrics: names of metrics.
         data_seed: for synthetic data.
@@ -55,17 +50,18 @@ def run(
         A window that holds more than was allowed raises `BudgetExceeded`; there is no score then.
     """
     contenders = {
-        name: Contender(name, known_mechanism(name), stream, wishes, seed, metrics) for name, seed in seeds.items()
+        name: Contender(name, known_mechanism(name), stream, requirements, seed, metrics)
+        for name, seed in seeds.items()
     }
     cells = len(stream.cells)
-    offset = wishes.type_of * cells
-    types = len(wishes.fixed)
+    offset = requirements.type_of * cells
+    types = len(requirements.fixed)
     for number, places in enumerate(stream.places(data_seed), start=1):
         counts = _by_type(places, offset, types, cells, stream.complete)
         true = counts.sum(axis=0)
-        moved = wishes.moves.at(number) if wishes.moves is not None and number > 1 else ()
+        changed = requirements.changes.at(number) if requirements.changes is not None and number > 1 else ()
         for contender in contenders.values():
-            contender.step(number, counts, places, true, moved)
+            contender.step(number, counts, places, true, changed)
         if tick is not None:
             tick(number)
     return {name: contender.score() for name, contender in contenders.items()}
@@ -83,38 +79,44 @@ class Contender:
     """One mechanism with its register, its watch and its score."""
 
     def __init__(
-        self, name: str, entry: Entry, stream: Stream, wishes: Wishes, seed: int, metrics: Sequence[str]
+        self,
+        name: str,
+        entry: MechanismEntry,
+        stream: DataStream,
+        requirements: StudyRequirements,
+        seed: int,
+        metrics: Sequence[str],
     ) -> None:
-        self._name, self._entry, self._wishes = name, entry, wishes
-        self._moves = wishes.moves if entry.serves == "dynamic" else None
-        asked = self._asked()
-        self._stepper = self._build(asked, stream, seed)
+        self._name, self._entry, self._requirements = name, entry, requirements
+        self._changes = requirements.changes if entry.serves == "dynamic" else None
+        required = self._required()
+        self._stepper = self._build(required, stream, seed)
         self._row = self._rows_of_types()
         self._order = None if self._row is None else np.argsort(self._row)
-        self._watch = self._watching(asked)
+        self._watch = self._watching(required)
         self._scorer = Scorer(metrics, stream.plane)
         self._decisions = dict.fromkeys(Decision, 0)
         self._parts = dict.fromkeys(PARTS, 0.0)
         self._measured = [0, 0]
         self._seconds = 0.0
 
-    def step(self, number: int, counts: Counts, places: Places, true: Counts, moved: Moved) -> None:
+    def step(self, number: int, counts: Counts, places: Places, true: Counts, changed: TypeChanges) -> None:
         """One slot."""
         if self._row is not None:
             counts = counts[self._order]
         slot = Slot(number, counts=counts) if self._entry.feeds == "rows" else Slot(number, places=places)
-        moved = moved if self._moves is not None else ()
+        changed = changed if self._changes is not None else ()
         stepper: Any = self._stepper
         begin = perf_counter()
-        for kind, requirement in moved:
+        for kind, requirement in changed:
             stepper.change(_group(kind), requirement)
         shown = stepper.step(slot)
         self._seconds += perf_counter() - begin
-        if isinstance(self._watch, MovingWatch):
-            self._watch.ask(moved)
+        if isinstance(self._watch, DynamicWindowCheck):
+            self._watch.change(changed)
         self._note(self._stepper, shown, true)
 
-    def score(self) -> Score:
+    def score(self) -> RunScore:
         """The score so far."""
         worst = self._watch.worst()
         if worst > 1:
@@ -127,37 +129,37 @@ class Contender:
         parts = {part: total / n for (part, total), n in zip(self._parts.items(), many, strict=True) if n}
         decisions = {decision.value: many for decision, many in self._decisions.items()}
         seconds = self._seconds / max(errors.slots, 1)
-        return Score(errors.slots, errors.means, decisions, worst, seconds, parts)
+        return RunScore(errors.slots, errors.means, decisions, worst, seconds, parts)
 
-    def _asked(self) -> list[Fixed | Dynamic]:
+    def _required(self) -> list[Fixed | Dynamic]:
         """What each type asks for in the first slot."""
-        wishes = self._wishes
+        requirements = self._requirements
         if self._entry.serves == "common":
-            return [wishes.common] * len(wishes.fixed)
-        asked: list[Fixed | Dynamic] = list(wishes.fixed)
-        for kind, requirement in self._moves.at(1) if self._moves is not None else ():
-            asked[kind] = requirement
-        return asked
+            return [requirements.common] * len(requirements.fixed)
+        required: list[Fixed | Dynamic] = list(requirements.fixed)
+        for kind, requirement in self._changes.at(1) if self._changes is not None else ():
+            required[kind] = requirement
+        return required
 
-    def _build(self, asked: Sequence[Fixed | Dynamic], stream: Stream, seed: int) -> Stepper:
+    def _build(self, required: Sequence[Fixed | Dynamic], stream: DataStream, seed: int) -> Stepper:
         settings = settings_for(self._entry, stream.complete)
         if self._entry.feeds == "people":
-            register = Register.from_levels(asked, self._wishes.type_of)
+            register = Register.from_levels(required, self._requirements.type_of)
         else:
             register = Register()
-            for kind, (one, size) in enumerate(zip(asked, self._wishes.sizes.tolist(), strict=True)):
+            for kind, (one, size) in enumerate(zip(required, self._requirements.sizes.tolist(), strict=True)):
                 register.with_group(_group(kind), one, size)
         return self._entry.build(register, len(stream.cells), noise=StudyNoise(seed), **settings)
 
-    def _watching(self, asked: Sequence[Fixed | Dynamic]) -> FixedWatch | MovingWatch:
-        if self._moves is not None:
-            return MovingWatch(asked)
-        fixed = [one for one in asked if isinstance(one, Fixed)]
+    def _watching(self, required: Sequence[Fixed | Dynamic]) -> FixedWindowCheck | DynamicWindowCheck:
+        if self._changes is not None:
+            return DynamicWindowCheck(required)
+        fixed = [one for one in required if isinstance(one, Fixed)]
         if self._entry.feeds == "people":
-            return FixedWatch([fixed[kind] for kind in self._wishes.type_of.tolist()])
-        return FixedWatch(fixed)
+            return FixedWindowCheck([fixed[kind] for kind in self._requirements.type_of.tolist()])
+        return FixedWindowCheck(fixed)
 
-    def _note(self, stepper: Stepper, shown: Shown, true: Counts) -> None:
+    def _note(self, stepper: Stepper, shown: StudyRelease, true: Counts) -> None:
         trace = stepper.trace
         if trace is not None:
             self._watch.add(self._by_asker(trace.spent))
@@ -171,17 +173,16 @@ class Contender:
 
     def _rows_of_types(self) -> npt.NDArray[np.int64] | None:
         """The ledger row of each type, where a publisher has put them into another order."""
-        groups = getattr(getattr(self._stepper, "members", None), "groups", None)
-        if groups is None or self._entry.feeds == "people":
+        if not isinstance(self._stepper, Publisher) or self._entry.feeds == "people":
             return None
-        row = np.array([groups[_group(kind)] for kind in range(len(self._wishes.fixed))], np.int64)
+        row = group_rows(self._stepper, [_group(kind) for kind in range(len(self._requirements.fixed))])
         return None if np.array_equal(row, np.arange(row.size)) else row
 
     def _by_asker(self, spent: Units) -> Units:
         """What each type, or each person, spent; one row may stand for all."""
         if spent.size == 1:
             people = self._entry.feeds == "people"
-            return np.broadcast_to(spent, self._wishes.type_of.size if people else len(self._wishes.fixed))
+            return np.broadcast_to(spent, self._requirements.type_of.size if people else len(self._requirements.fixed))
         return spent if self._row is None else spent[self._row]
 
     def _add_parts(self, which: int, *values: float) -> None:

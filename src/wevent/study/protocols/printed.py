@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from wevent.errors import UnknownName, WrongShape
 from wevent.study.datasets.catalog import SERIES
-from wevent.study.datasets.stream import Stream
-from wevent.study.datasets.synthetic import Synthetic
+from wevent.study.datasets.stream import DataStream
+from wevent.study.datasets.synthetic import SyntheticStream
 from wevent.study.metrics import Scorer
-from wevent.study.protocols.printed_methods.methods import METHODS, Scene
-from wevent.study.protocols.score import Score
+from wevent.study.protocols.printed_methods.methods import METHODS, PrintedScene
+from wevent.study.protocols.score import RunScore
+from wevent.study.requirements import StudyRequirements
 from wevent.study.seeds import seed_for
-from wevent.study.wishes import Wishes
 
 NOT_PRIVATE = "not private"
 """What every result of this protocol is labelled."""
@@ -57,26 +57,26 @@ class PrintedResult:
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedScore(Score):
+class PrintedScore(RunScore):
     """NOT PRIVATE: a score that says so; its worst window may well be above 1."""
 
     label: str = NOT_PRIVATE
 
 
 def run(
-    stream: Stream,
-    wishes: Wishes,
+    stream: DataStream,
+    requirements: StudyRequirements,
     seeds: Mapping[str, int],
     metrics: Sequence[str],
     *,
     data_seed: int = 0,
     tick: Callable[[int], None] | None = None,
-) -> dict[str, Score]:
+) -> dict[str, RunScore]:
     """Run methods as the released code did. NOT PRIVATE.
 
     Args:
         stream: the data; sin, log and tlns are drawn with probabilities rounded to two decimals.
-        wishes: what everybody asks for.
+        requirements: those of all users.
         seeds: methods by name, each with the seed of its draws.
         metrics: names of metrics.
         data_seed: for synthetic data and for the order of slots.
@@ -88,9 +88,9 @@ def run(
         The same arguments give the same scores, times apart.
     """
     check_methods(seeds)
-    counts = count_by_type(stream, wishes, data_seed, tick)
-    scores: dict[str, Score] = {}
-    for name, result in replay(counts, wishes, seeds, order_seed=seed_for(data_seed, "order")).items():
+    counts = count_by_type(stream, requirements, data_seed, tick)
+    scores: dict[str, RunScore] = {}
+    for name, result in replay(counts, requirements, seeds, order_seed=seed_for(data_seed, "order")).items():
         scorer = Scorer(metrics, stream.plane)
         scorer.add_all(result.true, result.released)
         errors = scorer.errors()
@@ -102,13 +102,13 @@ def run(
 
 
 def replay(
-    counts: CountsByType, wishes: Wishes, seeds: Mapping[str, int], *, order_seed: int
+    counts: CountsByType, requirements: StudyRequirements, seeds: Mapping[str, int], *, order_seed: int
 ) -> dict[str, PrintedResult]:
     """Run methods on counts, as the released code did. NOT PRIVATE.
 
     Args:
         counts: true ones in the order of time (axes: slot, type, cell).
-        wishes: what everybody asks for.
+        requirements: those of all users.
         seeds: methods by name, each with the seed of its draws.
         order_seed: of the one shuffle of slots that all methods share.
 
@@ -116,12 +116,12 @@ def replay(
         A method's result depends on its own seed and on `order_seed`, not on the other methods.
     """
     check_methods(seeds)
-    if counts.ndim != 3 or counts.shape[1] != len(wishes.fixed) or not counts.size:
+    if counts.ndim != 3 or counts.shape[1] != len(requirements.fixed) or not counts.size:
         raise WrongShape(
-            f"counts must have the axes slot, type, cell and {len(wishes.fixed)} types, got the shape {counts.shape}"
+            f"counts must have the axes slot, type, cell and {len(requirements.fixed)} types, got shape {counts.shape}"
         )
     order = np.random.default_rng(order_seed).permutation(len(counts))
-    scene = Scene(counts[order], wishes)
+    scene = PrintedScene(counts[order], requirements)
     true = scene.counts.sum(axis=1).astype(np.float64)
     results = {}
     for name, seed in seeds.items():
@@ -136,22 +136,22 @@ def replay(
 
 
 def count_by_type(
-    stream: Stream, wishes: Wishes, data_seed: int, tick: Callable[[int], None] | None = None
+    stream: DataStream, requirements: StudyRequirements, data_seed: int, tick: Callable[[int], None] | None = None
 ) -> CountsByType:
     """True counts of a stream in the order of time (axes: slot, type, cell).
 
     Guarantees:
         For sin, log and tlns, bits are drawn with the probabilities that the released code rounded.
     """
-    types, cells = len(wishes.fixed), len(stream.cells)
-    if isinstance(stream, Synthetic) and stream.name in SERIES:
+    types, cells = len(requirements.fixed), len(stream.cells)
+    if isinstance(stream, SyntheticStream) and stream.name in SERIES:
         chances = SERIES[stream.name](stream.slots, True)
-        ones = np.random.default_rng(seed_for(data_seed, "bits")).binomial(wishes.sizes, chances[:, None])
-        return np.stack([wishes.sizes - ones, ones], axis=2)
+        ones = np.random.default_rng(seed_for(data_seed, "bits")).binomial(requirements.sizes, chances[:, None])
+        return np.stack([requirements.sizes - ones, ones], axis=2)
     counts = np.zeros((stream.slots, types, cells), np.int32)
     for slot, places in enumerate(stream.places(data_seed)):
         there = places >= 0
-        found = np.bincount(wishes.type_of[there] * cells + places[there], minlength=types * cells)
+        found = np.bincount(requirements.type_of[there] * cells + places[there], minlength=types * cells)
         counts[slot] = found.reshape(types, cells)
         if tick is not None:
             tick(slot + 1)

@@ -10,7 +10,7 @@ PARTS = ("change_noise", "change_variance", "change_bias", "release_noise", "rel
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class RunScore:
     """One mechanism on one stream.
 
     Attributes:

@@ -11,7 +11,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PlotStyle:
     """Colour, line style and marker of a mechanism."""
 
     colour: str
@@ -71,43 +71,43 @@ _BLUE, _SKY, _ORANGE, _RED, _GREEN, _PINK, _VIOLET, _GREY, _GOLD = (
     "#a8890b",
 )
 
-LOOKS = {
-    "bd": Look(_SKY, ":", "o"),
-    "bd_deviation": Look(_SKY, "-.", "H"),
-    "pbd": Look(_BLUE, "-", "o"),
-    "dpbd": Look(_BLUE, "--", "D"),
-    "ba": Look(_ORANGE, ":", "s"),
-    "ba_deviation": Look(_ORANGE, "-.", "P"),
-    "pba": Look(_RED, "-", "s"),
-    "dpba": Look(_RED, "--", "^"),
-    "spas": Look(_GREEN, "-", "v"),
-    "fast": Look(_GREEN, "--", "*"),
-    "rescuedp": Look(_GREEN, ":", "h"),
-    "pegasus": Look(_GREEN, "-.", "8"),
-    "plbu": Look(_PINK, "-", "X"),
-    "plbu_sum": Look(_PINK, "--", "<"),
-    "lbu": Look(_PINK, ":", ">"),
-    "lbd": Look(_VIOLET, ":", "o"),
-    "lba": Look(_VIOLET, ":", "s"),
-    "lpu": Look(_VIOLET, "-", "d"),
-    "lpd": Look(_VIOLET, "--", "D"),
-    "lpa": Look(_VIOLET, "--", "^"),
-    "uniform": Look(_GREY, "-", "d"),
-    "sample": Look(_GREY, "--", "p"),
-    "auto": Look(_GOLD, "-", "*"),
-    "auto_pooled": Look(_GOLD, "--", "D"),
-    "auto_uncorrected": Look(_GOLD, ":", "d"),
-    "auto_dynamic": Look(_GOLD, "-.", "P"),
-    "auto_dynamic_pooled": Look(_GOLD, "-.", "X"),
+PLOT_STYLES = {
+    "bd": PlotStyle(_SKY, ":", "o"),
+    "bd_deviation": PlotStyle(_SKY, "-.", "H"),
+    "pbd": PlotStyle(_BLUE, "-", "o"),
+    "dpbd": PlotStyle(_BLUE, "--", "D"),
+    "ba": PlotStyle(_ORANGE, ":", "s"),
+    "ba_deviation": PlotStyle(_ORANGE, "-.", "P"),
+    "pba": PlotStyle(_RED, "-", "s"),
+    "dpba": PlotStyle(_RED, "--", "^"),
+    "spas": PlotStyle(_GREEN, "-", "v"),
+    "fast": PlotStyle(_GREEN, "--", "*"),
+    "rescuedp": PlotStyle(_GREEN, ":", "h"),
+    "pegasus": PlotStyle(_GREEN, "-.", "8"),
+    "plbu": PlotStyle(_PINK, "-", "X"),
+    "plbu_sum": PlotStyle(_PINK, "--", "<"),
+    "lbu": PlotStyle(_PINK, ":", ">"),
+    "lbd": PlotStyle(_VIOLET, ":", "o"),
+    "lba": PlotStyle(_VIOLET, ":", "s"),
+    "lpu": PlotStyle(_VIOLET, "-", "d"),
+    "lpd": PlotStyle(_VIOLET, "--", "D"),
+    "lpa": PlotStyle(_VIOLET, "--", "^"),
+    "uniform": PlotStyle(_GREY, "-", "d"),
+    "sample": PlotStyle(_GREY, "--", "p"),
+    "auto": PlotStyle(_GOLD, "-", "*"),
+    "auto_pooled": PlotStyle(_GOLD, "--", "D"),
+    "auto_uncorrected": PlotStyle(_GOLD, ":", "d"),
+    "auto_dynamic": PlotStyle(_GOLD, "-.", "P"),
+    "auto_dynamic_pooled": PlotStyle(_GOLD, "-.", "X"),
 }
 """The looks of all mechanisms that come with the package."""
 
-_OWN = tuple(Look(_GREY, line, marker) for line in (":", "-.") for marker in ("o", "s", "^", "v", "X", "P"))
+_OWN = tuple(PlotStyle(_GREY, line, marker) for line in (":", "-.") for marker in ("o", "s", "^", "v", "X", "P"))
 
 PARTS = {"noise": _BLUE, "variance": _ORANGE, "bias": _RED}
 """Colours of the parts of an error."""
 
 
-def look(name: str) -> Look:
+def plot_style(name: str) -> PlotStyle:
     """The look of a mechanism; one of one's own gets a grey one that depends on its name alone."""
-    return LOOKS.get(name) or _OWN[sum(name.encode()) % len(_OWN)]
+    return PLOT_STYLES.get(name) or _OWN[sum(name.encode()) % len(_OWN)]

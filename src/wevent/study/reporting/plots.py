@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from wevent.study.experiment import Experiment
 from wevent.study.mechanisms import MECHANISMS
 from wevent.study.reporting import labels
-from wevent.study.reporting.palette import LIGHT, PARTS, Theme, look
+from wevent.study.reporting.palette import LIGHT, PARTS, Theme, plot_style
 from wevent.study.reporting.summary import Panel, Where
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _lines(axes: Axes, panel: Panel, metric: str) -> None:
     """Medians joined by lines, mechanisms a little apart so that their bars do not hide each other."""
     seen: list[float] = []
     for k, name in enumerate(panel.mechanisms):
-        style, shift = look(name), _shift(k, len(panel.mechanisms))
+        style, shift = plot_style(name), _shift(k, len(panel.mechanisms))
         found = [(x + shift, one) for x, where in enumerate(panel.places) if (one := panel.stat(metric, name, where))]
         if not found:
             continue
@@ -128,7 +128,7 @@ def _dots(axes: Axes, panel: Panel, metric: str, experiment: Experiment) -> None
     found = {name: one for name in panel.mechanisms if (one := panel.stat(metric, name, panel.places[0]))}
     order = sorted(found, key=lambda name: -found[name].median)
     for y, name in enumerate(order):
-        style, one = look(name), found[name]
+        style, one = plot_style(name), found[name]
         axes.plot([one.least, one.greatest], [y, y], color=style.colour, linewidth=1.2)
         axes.plot(one.median, y, style.marker, color=style.colour, markersize=7)
     axes.set_yticks(range(len(order)), [_named(name, experiment) for name in order])
@@ -168,7 +168,7 @@ def _legend(figure: Figure, experiment: Experiment, panels: Sequence[Panel], met
     from matplotlib.lines import Line2D
 
     names = list(dict.fromkeys(name for panel in panels for name in panel.mechanisms))
-    handles = [_handle(look(name), _named(name, experiment)) for name in names]
+    handles = [_handle(plot_style(name), _named(name, experiment)) for name in names]
     if any(panel.printed(metric, *key) is not None for panel in panels for key in panel.rows):
         handles.append(
             Line2D([], [], color=theme.ink, marker="o", markersize=9, fillstyle="none", linestyle="", label="the paper")

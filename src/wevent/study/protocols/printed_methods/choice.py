@@ -13,14 +13,14 @@ from wevent.study.protocols.printed_methods.segments import Array, Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PrintedChoice:
     """The threshold of least error in each segment, and that error; 0 and infinite where nobody offers anything."""
 
     threshold: Floats
     error: Floats
 
 
-def choose(budgets: Floats, sizes: Array) -> Choice:
+def choose(budgets: Floats, sizes: Array) -> PrintedChoice:
     """The best threshold of each segment.
 
     Args:
@@ -36,7 +36,7 @@ def choose(budgets: Floats, sizes: Array) -> Choice:
     error = (lost * kept).sum(axis=2) + lost.sum(axis=2) ** 2 + 2 / safe**2  # SPEC §3, OBS of [Du25]
     error[~offered] = np.inf
     best = (np.arange(len(budgets)), error.argmin(axis=1))
-    return Choice(np.where(offered[best], budgets[best], 0.0), error[best])
+    return PrintedChoice(np.where(offered[best], budgets[best], 0.0), error[best])
 
 
 def sample(random: np.random.Generator, counts: Array, budgets: Floats, threshold: Floats) -> Array:
@@ -66,12 +66,12 @@ def publish(random: np.random.Generator, counts: Array, budgets: Floats, thresho
     return kept + random.laplace(size=kept.shape) / threshold[:, None]
 
 
-def by_error(choice: Choice) -> Floats:
+def by_error(choice: PrintedChoice) -> Floats:
     """PBD and its kin publish when the change is above the root of the expected squared error."""
     return np.sqrt(choice.error)
 
 
-def by_scale(choice: Choice) -> Floats:
+def by_scale(choice: PrintedChoice) -> Floats:
     """BD and BA publish when the change is above the scale of the noise."""
     offered = choice.threshold > 0
     return np.where(offered, 1 / np.where(offered, choice.threshold, 1.0), np.inf)

@@ -14,26 +14,26 @@ from wevent.study.protocols.printed_methods.segments import LENGTH, Array, Flags
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class PrintedOffer:
     """For measuring change and for publishing (axes: segment, type)."""
 
     change_budget: Floats
     publish_budget: Floats
 
 
-class Schedule(Protocol):
+class PrintedSchedule(Protocol):
     """What is offered in a slot, and what is remembered of it."""
 
-    def offer(self, slot: int) -> Offer:
+    def offer(self, slot: int) -> PrintedOffer:
         """Part 1 and part 2 in a slot of all segments."""
         ...
 
-    def record(self, slot: int, offer: Offer, published: Flags) -> None:
+    def record(self, slot: int, offer: PrintedOffer, published: Flags) -> None:
         """Hear which segments published (axes: segment)."""
         ...
 
 
-class Totals:
+class PrintedTotals:
     """What was written down in a segment so far (axes: segment, type)."""
 
     def __init__(self, segments: int, types: int) -> None:
@@ -54,7 +54,7 @@ class Totals:
         return self._totals[slot] - self._totals[first : slot + 1]
 
 
-class Distribution:
+class PrintedDistribution:
     """BD and PBD: half of what is left, but left by w past slots where a window has w-1 of them.
 
     Args:
@@ -66,19 +66,19 @@ class Distribution:
     def __init__(self, epsilon: Floats, window: Array, segments: int) -> None:
         self._epsilon, self._window = epsilon, window
         self._share = np.tile(epsilon / (2 * window), (segments, 1))
-        self._totals = Totals(segments, len(epsilon))
+        self._totals = PrintedTotals(segments, len(epsilon))
 
-    def offer(self, slot: int) -> Offer:
+    def offer(self, slot: int) -> PrintedOffer:
         """(E/2 - Σ)/2, the sum over w slots; SPEC §5 with w-1 is right."""
         left = self._epsilon / 2 - self._totals.past(slot, self._window)
-        return Offer(self._share, np.maximum(left / 2, 0.0))
+        return PrintedOffer(self._share, np.maximum(left / 2, 0.0))
 
-    def record(self, slot: int, offer: Offer, published: Flags) -> None:
+    def record(self, slot: int, offer: PrintedOffer, published: Flags) -> None:
         """Only publications cost."""
         self._totals.write(slot, np.where(published[:, None], offer.publish_budget, 0.0))
 
 
-class Absorption:
+class PrintedAbsorption:
     """BA and PBA: shares are saved from the start of the segment on; a publication uses none of them up.
 
     Args:
@@ -91,16 +91,16 @@ class Absorption:
         self._window = window
         self._share = np.tile(epsilon / (2 * window), (segments, 1))
 
-    def offer(self, slot: int) -> Offer:
+    def offer(self, slot: int) -> PrintedOffer:
         """E/(2w)·min(t, w), with t = 1 in the first slot."""
-        return Offer(self._share, self._share * np.minimum(slot + 1, self._window))
+        return PrintedOffer(self._share, self._share * np.minimum(slot + 1, self._window))
 
-    def record(self, slot: int, offer: Offer, published: Flags) -> None:
+    def record(self, slot: int, offer: PrintedOffer, published: Flags) -> None:
         """Nothing: the released code never wrote a publication down, so it never rested."""
 
 
 @dataclass(frozen=True, slots=True)
-class Forward:
+class ForwardRequirements:
     """Forward requirements, declared in every slot of a segment (axes: slot of the segment, segment, type)."""
 
     epsilon: Floats
@@ -113,10 +113,10 @@ class Forward:
         return first, age < self.window[first : slot + 1]
 
 
-class _Dynamic:
+class _PrintedDynamic:
     """What DPBD and DPBA share."""
 
-    def __init__(self, forward: Forward) -> None:
+    def __init__(self, forward: ForwardRequirements) -> None:
         self._forward = forward
         self._shares = forward.epsilon / (2 * forward.window)
 
@@ -127,35 +127,35 @@ class _Dynamic:
         return first, active, self._shares[here], self._forward.epsilon[here] / 2
 
 
-class DynamicDistribution(_Dynamic):
+class PrintedDynamicDistribution(_PrintedDynamic):
     """DPBD: half of what active declarations leave, but slots that published nothing are charged too."""
 
-    def __init__(self, forward: Forward) -> None:
+    def __init__(self, forward: ForwardRequirements) -> None:
         super().__init__(forward)
-        self._totals = Totals(*forward.epsilon.shape[1:])
+        self._totals = PrintedTotals(*forward.epsilon.shape[1:])
 
-    def offer(self, slot: int) -> Offer:
+    def offer(self, slot: int) -> PrintedOffer:
         """½ min_τ (EF/2 - U(τ)); the backward side never binds."""
         first, active, shares, halves = self._reach(slot)
         left = halves - self._totals.since(slot, first)
         publish_budget = np.where(active, left, np.inf).min(axis=0) / 2
-        return Offer(np.where(active, shares, np.inf).min(axis=0), np.maximum(publish_budget, 0.0))
+        return PrintedOffer(np.where(active, shares, np.inf).min(axis=0), np.maximum(publish_budget, 0.0))
 
-    def record(self, slot: int, offer: Offer, published: Flags) -> None:
+    def record(self, slot: int, offer: PrintedOffer, published: Flags) -> None:
         """Every offer is written down, published or not."""
         self._totals.write(slot, offer.publish_budget)
 
 
-class DynamicAbsorption(_Dynamic):
+class PrintedDynamicAbsorption(_PrintedDynamic):
     """DPBA: the most that an active declaration saved, one share too many, up to the least half budget."""
 
-    def offer(self, slot: int) -> Offer:
+    def offer(self, slot: int) -> PrintedOffer:
         """min(max_τ (t-τ+2)·EF/(2wF), min_τ EF/2)."""
         first, active, shares, halves = self._reach(slot)
         saved = np.arange(slot - first + 2, 1, -1)[:, None, None] * shares
         most = np.where(active, saved, 0.0).max(axis=0)
         least = np.where(active, halves, np.inf).min(axis=0)
-        return Offer(np.where(active, shares, np.inf).min(axis=0), np.minimum(most, least))
+        return PrintedOffer(np.where(active, shares, np.inf).min(axis=0), np.minimum(most, least))
 
-    def record(self, slot: int, offer: Offer, published: Flags) -> None:
+    def record(self, slot: int, offer: PrintedOffer, published: Flags) -> None:
         """Nothing is written down, so nothing rests."""

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wevent.study.protocols.printed_methods.play import Played
+from wevent.study.protocols.printed_methods.loop import PrintedRun
 from wevent.study.protocols.printed_methods.segments import LENGTH, Array, Flags, Floats
 
 WARM_UP_STEP = 20
 """A release every so many slots of the first window."""
 
 
-def play_spas(counts: Array, epsilon: float, window: int, random: np.random.Generator) -> Played:
+def run_spas(counts: Array, epsilon: float, window: int, random: np.random.Generator) -> PrintedRun:
     """Run SPAS over all segments.
 
     Args:
@@ -26,7 +26,7 @@ def play_spas(counts: Array, epsilon: float, window: int, random: np.random.Gene
         random: draws everything.
     """
     segments, _, cells = counts.shape
-    run = _Run(counts, epsilon, window, random)
+    run = _SpasRun(counts, epsilon, window, random)
     shown = np.zeros((segments, cells))
     released = np.zeros((segments, LENGTH, cells))
     for slot in range(LENGTH):
@@ -39,11 +39,11 @@ def play_spas(counts: Array, epsilon: float, window: int, random: np.random.Gene
         released[:, slot] = shown
     # The threshold's quarter of E belongs to each window, one share of it to each slot.
     spent = run.paid + epsilon / 4 / window
-    return Played(released, run.paid > 0, spent[:, :, None])
+    return PrintedRun(released, run.paid > 0, spent[:, :, None])
 
 
 @dataclass(frozen=True, slots=True)
-class _Window:
+class _SpasWindow:
     """What the last w-1 slots leave (axes: segment)."""
 
     left: Floats
@@ -51,7 +51,7 @@ class _Window:
     still: Array
 
 
-class _Run:
+class _SpasRun:
     """State of all segments (axes: segment, slot)."""
 
     def __init__(self, counts: Array, epsilon: float, window: int, random: np.random.Generator) -> None:
@@ -102,12 +102,12 @@ class _Run:
         variance = self._squares[:, here].sum(axis=1) / moves - (self._steps[:, here].sum(axis=1) / moves) ** 2
         return np.maximum(1.0, np.floor(self._release * np.sqrt(np.maximum(variance, 0.0) / 12)))
 
-    def _look_back(self, slot: int) -> _Window:
+    def _look_back(self, slot: int) -> _SpasWindow:
         begin = max(0, slot - self._window + 1)
         booked = self._booked[:, begin:slot]
         any_spent = (booked > 0).any(axis=1)
         first = np.where(any_spent, begin + (booked > 0).argmax(axis=1), slot)
-        return _Window(self._release - booked.sum(axis=1), first, self._window - (slot - first))
+        return _SpasWindow(self._release - booked.sum(axis=1), first, self._window - (slot - first))
 
     def _above(self, slot: int, c: Floats) -> Flags:
         """Whether the noisy step of the raw counts is above the noisy threshold; sensitivity is taken as 1."""

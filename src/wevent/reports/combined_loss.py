@@ -1,0 +1,163 @@
+"""Says what all streams of a store together may cost people who are in several of them.
+
+Every stream spends a budget of its own. Over the longest window of any of them, a person loses at most the sum of what
+each stream may spend in that time. Somebody who was never listed in a stream that counts unlisted people may be among
+those, and is counted with what the group was promised.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.engine import Connection
+
+from wevent.config.durations import show_duration, to_microseconds
+from wevent.events.timeline import to_instant
+from wevent.reports.findings import PromisedTerms
+from wevent.store.checksums import checked
+from wevent.store.database import Database
+from wevent.store.schema import people, requirement_changes
+from wevent.store.streams import all_streams, find_stream
+from wevent.units import show
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPromise:
+    """What one stream promises to a class of people; times in microseconds."""
+
+    stream: str
+    terms: PromisedTerms
+    listed: bool
+    width: int
+    origin: int
+
+    @property
+    def length(self) -> int:
+        """How long its window is."""
+        return self.terms.window * self.width
+
+    def cost(self, other: StreamPromise) -> int:
+        """The most that this stream may spend in one window of another one, in units."""
+        aligned = other.width % self.width == 0 and (other.origin - self.origin) % self.width == 0
+        touched = -(-other.length // self.width) + (0 if aligned else 1)
+        most = math.ceil(touched / self.terms.window) * self.terms.epsilon
+        if self.terms.kind == "dynamic":
+            most = min(most, math.ceil(touched / self.terms.backward_window) * self.terms.backward_epsilon)
+        return most
+
+    def __str__(self) -> str:
+        return f"{self.stream} ({'' if self.listed else 'unlisted, '}{self.terms})"
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedLoss:
+    """What people of one class may lose in all streams together.
+
+    Attributes:
+        parts: what each stream promises to them.
+        people: how many they are; of those who are listed nowhere, as many as the smallest group declares.
+    """
+
+    parts: tuple[StreamPromise, ...]
+    people: int
+
+    @property
+    def longest(self) -> StreamPromise:
+        """The part with the longest window."""
+        return max(self.parts, key=lambda part: part.length)
+
+    @property
+    def epsilon(self) -> int:
+        """The most that all streams together spend in the longest window, in units."""
+        return sum(part.cost(self.longest) for part in self.parts)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.people:,} people in {len(self.parts)} streams: {'; '.join(map(str, self.parts))}. Together up to "
+            f"epsilon={show(self.epsilon)} in {show_duration(self.longest.length)}, the longest window"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain values for JSON."""
+        parts = [{"stream": part.stream, "listed": part.listed, "promise": str(part.terms)} for part in self.parts]
+        span = show_duration(self.longest.length)
+        return {"people": self.people, "streams": parts, "window": span, "epsilon": show(self.epsilon)}
+
+
+def read_combined_losses(database: Database) -> list[CombinedLoss]:
+    """What people of several streams may lose, by class; nothing if nobody is, or can be, in more than one.
+
+    Guarantees:
+        Nobody is named.
+    """
+    names = [stream.name for stream in all_streams(database)]
+    if len(names) < 2:
+        return []
+    each = []
+    for name in names:
+        stream, settings = find_stream(database, name)
+        with database.read() as connection:
+            each.append(_Stream(connection, stream.id, name, settings))
+    return sorted(_classes(each), key=lambda line: (-line.epsilon, str(line)))
+
+
+class _Stream:
+    """The people of one stream and what is promised to them now."""
+
+    def __init__(self, connection: Connection, number: int, name: str, settings: dict[str, Any]) -> None:
+        self._name = name
+        self._width, self._origin = to_microseconds(settings["slots.width"]), to_instant(settings["slots.origin"])
+        group = settings.get("people.group")
+        self.size = 0 if group is None else int(group["size"])
+        self.group = None
+        if group is not None:
+            self.group = self._part(
+                PromisedTerms("fixed", int(group["epsilon_units"]), int(group["window"])), listed=False
+            )
+        listed = {row[1]: row[2] for row in checked(connection, people, people.c.stream == number)}
+        latest: dict[int, StreamPromise | None] = {}
+        known: dict[tuple[Any, ...], StreamPromise | None] = {}
+        columns = requirement_changes.c.keys()
+        first, refused = columns.index("kind"), columns.index("refused")
+        mine, order = requirement_changes.c.stream == number, (requirement_changes.c.number,)
+        for row in checked(connection, requirement_changes, mine, order_by=order):
+            terms = tuple(row[first : first + 5])
+            if not row[refused]:
+                if terms not in known:
+                    known[terms] = (
+                        None if terms[0] == "leave" else self._part(PromisedTerms(terms[0], *map(_or_0, terms[1:])))
+                    )
+                latest[row[2]] = known[terms]
+        self.parts = {listed[person]: latest.get(person) for person in listed}
+
+    def part_of(self, name: str) -> StreamPromise | None:
+        """What is promised to somebody; None if nothing is."""
+        return self.parts.get(name, self.group)
+
+    def _part(self, terms: PromisedTerms, *, listed: bool = True) -> StreamPromise:
+        return StreamPromise(self._name, terms, listed, self._width, self._origin)
+
+
+def _or_0(number: int | None) -> int:
+    return number or 0
+
+
+def _classes(each: list[_Stream]) -> Iterator[CombinedLoss]:
+    counted: Counter[tuple[StreamPromise, ...]] = Counter()
+    for name in _names(each):
+        parts = tuple(part for stream in each if (part := stream.part_of(name)) is not None)
+        if len(parts) > 1:
+            counted[parts] += 1
+    groups = [stream for stream in each if stream.group is not None]
+    if len(groups) > 1:
+        counted[tuple(stream.group for stream in groups if stream.group is not None)] += min(s.size for s in groups)
+    for parts, many in counted.items():
+        yield CombinedLoss(parts, many)
+
+
+def _names(each: list[_Stream]) -> Iterable[str]:
+    return dict.fromkeys(name for stream in each for name in stream.parts)
