@@ -146,7 +146,7 @@ def test_more_levels_than_fit_into_a_byte() -> None:
         for side in twins.sides:
             side.declare(more, choice)
     individual = twins.sides[1].ledger.individual
-    assert individual is not None and len(individual.table) > 255
+    assert individual is not None and len(individual.past.table) > 255
 
 
 @pytest.mark.parametrize("schedule", [DynamicDistribution(), DynamicAbsorption()], ids=lambda s: s.name)
