@@ -46,7 +46,7 @@ def _range(parser: argparse.ArgumentParser) -> None:
 
 def _releases(given: argparse.Namespace) -> int:
     from wevent.errors import InvalidSetting
-    from wevent.reports.history import public_releases
+    from wevent.reports.releases import public_releases
     from wevent.reports.tables import write_csv, write_ndjson, write_parquet
     from wevent.store.streams import find_stream
 
@@ -97,8 +97,9 @@ def _table(found: Any, cells: list[str], timeline: Any) -> None:
 
 def _plot(given: argparse.Namespace) -> int:
     from wevent.errors import InvalidSetting
-    from wevent.reports.history import public_releases, read_history
+    from wevent.reports.history import read_history
     from wevent.reports.plot import draw, save_html, save_png
+    from wevent.reports.releases import public_releases
     from wevent.store.streams import find_stream
 
     if given.output.suffix not in (".png", ".html"):

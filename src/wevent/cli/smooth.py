@@ -65,7 +65,7 @@ def _run(given: argparse.Namespace) -> int:
 def read_store(path: Path) -> tuple[list[Published], int, list[str]]:
     """The same as `read` from the store of a configuration: any mechanism's publications are raw releases."""
     from wevent.config.read import read_config
-    from wevent.reports.history import public_releases
+    from wevent.reports.releases import public_releases
     from wevent.store.streams import find_stream
 
     config = read_config(path)
