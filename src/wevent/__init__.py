@@ -1,16 +1,20 @@
-"""Private counts from endless event streams; each person chooses a budget and a window.
+"""Private counts from endless event streams; each person chooses an epsilon and a window.
 
-from wevent import Fixed, Register, Slot, pbd
+from wevent import Fixed, Register, Slot, auto
 
 register = Register.from_rows({"ann": Fixed(epsilon=0.6, window=120), "bob": Fixed(1.0, 40)})
-publisher = pbd(register, cells=["north", "south"])
+publisher = auto(register, cells=["north", "south"])
 release = publisher.step(Slot(1, {"ann": "north", "bob": "south"}))
 """
 
+from wevent import errors, mechanisms
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Levels
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.events.slot import Slot
-from wevent.recipes import RECIPES, auto, ba, bd, dpba, dpbd, pba, pbd, sample, uniform
+from wevent.mechanisms import RECIPES, PublisherOptions, auto, ba, bd, dpba, dpbd, pba, pbd
+from wevent.mechanisms import sample as sample  # not in __all__: `import *` must not shadow `random.sample`
+from wevent.mechanisms import uniform as uniform  # nor `random.uniform`
 from wevent.releases.publisher import Mechanism, Publisher
 from wevent.releases.release import Decision, ExpectedError, Raw, Release, Trace
 from wevent.settings import Limits, Privacy
@@ -29,9 +33,11 @@ __all__ = [
     "Mechanism",
     "Privacy",
     "Publisher",
+    "PublisherOptions",
     "Raw",
     "Register",
     "Release",
+    "RequirementChange",
     "Slot",
     "Trace",
     "auto",
@@ -39,8 +45,8 @@ __all__ = [
     "bd",
     "dpba",
     "dpbd",
+    "errors",
+    "mechanisms",
     "pba",
     "pbd",
-    "sample",
-    "uniform",
 ]

@@ -14,8 +14,8 @@ from wevent.budgets.paced import PacedWithChangeDetection
 from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.estimators import Unbiased
 from wevent.errors import CorruptState, StoreVersion
+from wevent.mechanisms import ESTIMATORS
 from wevent.noise import SeededNoise
-from wevent.recipes import ESTIMATORS
 from wevent.releases.filters import StateSpace
 from wevent.releases.journal import MemoryJournal
 from wevent.releases.release import Release

@@ -156,9 +156,9 @@ def test_plugins_add_mechanisms(tmp_path: Path) -> None:
     """One small file adds a mechanism, also for worker processes."""
     plugin = tmp_path / "mine.py"
     plugin.write_text(
-        "from wevent import recipes\n"
+        "from wevent import mechanisms\n"
         "from wevent.study.mechanisms import MECHANISMS, Entry\n"
-        "MECHANISMS['mine'] = Entry(recipes.pbd, 'personal', 'rows', 'Du25')\n"
+        "MECHANISMS['mine'] = Entry(mechanisms.pbd, 'personal', 'rows', 'Du25')\n"
     )
     from wevent.study.mechanisms import MECHANISMS
     from wevent.study.runner import load_plugins

@@ -17,7 +17,7 @@ from wevent.cohorts.requirement import (
 from wevent.config.model import Config
 from wevent.config.requirement_files import serves_dynamic
 from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
-from wevent.recipes import RECIPES
+from wevent.mechanisms import publisher_of
 from wevent.releases.journal import Journal
 from wevent.releases.publisher import Publisher
 from wevent.store.effect import slot_of_clock
@@ -36,14 +36,15 @@ def found(config: Config, journal: Journal, asked: Mapping[int, Requirement] | N
         register = Register.from_rows({person: widened(wish, config.people.carry) for person, wish in asked.items()})
         if config.group is not None:
             register.with_group(GROUP, widened(config.group.requirement, config.people.carry), config.group.size)
-    return RECIPES[config.privacy.mechanism](
+    return publisher_of(
+        config.privacy.mechanism,
         register,
         list(config.cells.declared().names),
+        config.privacy.estimator,
         privacy=config.protection,
         journal=journal,
         history_slots=config.privacy.history_slots + config.people.carry - 1,
         fast=False,
-        **config.privacy.choices,
     )
 
 

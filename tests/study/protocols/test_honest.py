@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from wevent import recipes
+from wevent import mechanisms
 from wevent.cohorts.requirement import Fixed
 from wevent.errors import BudgetExceeded
 from wevent.events.slot import Slot
@@ -99,7 +99,7 @@ def test_each_kind_gets_what_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     def spy(name: str) -> Any:
         def build(register: Any, cells: int, *, noise: Any) -> Any:
             seen[name] = [register.table[k] for k in register.asks]
-            return recipes.RECIPES[name](register, cells, noise=noise)
+            return mechanisms.RECIPES[name](register, cells, noise=noise)
 
         return build
 
