@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.budgets.test_crowd import Twins
+from tests.budgets.test_individual import Twins
 from tests.budgets.test_ledger_oracle import ENDINGS, USERS, read_requirement, tapes
 from tests.support import FAST, ONE, Pair, Tape, dynamic, fixed, sound
 

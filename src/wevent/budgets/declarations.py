@@ -140,7 +140,7 @@ class Declarations:
     def forward(self, history: History, rows: npt.NDArray[np.int64]) -> Forward:
         """Scan the active declarations of `rows`."""
         if self._fast:
-            from wevent.budgets.individual.scan import scan
+            from wevent.budgets.fast import scan
 
             found = Forward(rows, *scan(self.table.values, self._past, self.now, history.ring, rows, history.slot))
         else:
@@ -192,7 +192,7 @@ class Declarations:
     def least(self, slot: int, rows: npt.NDArray[np.int64], values: Units) -> Units:
         """The least of a value per level over the active declarations of `rows`, unbounded without one (axes: row)."""
         if self._fast:
-            from wevent.budgets.individual.scan import least
+            from wevent.budgets.fast import least
 
             found: Units = least(self.table.forward_window, values, self._past, self.now, rows, slot)
             return found
@@ -213,7 +213,7 @@ class Declarations:
     def borders(self, history: History, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Largest border b(τ) of each row over its active declarations, -inf where there is none (axes: row)."""
         if self._fast:
-            from wevent.budgets.individual.scan import borders
+            from wevent.budgets.fast import borders
 
             found: npt.NDArray[np.float64] = borders(
                 self.table.values, self._past, self.now, history.ring, rows, history.slot

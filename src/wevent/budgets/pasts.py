@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from wevent.budgets.refusals import INDIVIDUAL, longest_window, refuse_infeasible, refuse_oversize
 from wevent.budgets.rows import Rows
 from wevent.cohorts.requirement import Requirement
@@ -57,11 +59,11 @@ class Pasts(Rows):
         """A row outside the crowd with the same past, declarations and size."""
         individual = self.in_crowd(row)
         place = row - INDIVIDUAL
-        target = self._new_row()
+        target, past = self._new_row(), individual.past
         change_budget, publish_budget = individual.spends(place)
-        self.history.write_row(target, change_budget, publish_budget, int(individual.born[place]), individual.known)
-        self.declarations.write_row(target, individual.levels(place), self.slot)
-        self._last_spend[target] = individual.spent_2_at(place, self.last_slot)
+        self.history.write_row(target, change_budget, publish_budget, int(individual.born[place]), past.known)
+        self.declarations.write_row(target, past.declared_levels(np.array([place]))[:, 0], self.slot)
+        self._last_spend[target] = past.last_spend(place, self.last_slot)
         self.sizes[target] = individual.sizes[place]
         individual.free_row(place)
         return target

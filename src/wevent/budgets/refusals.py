@@ -12,8 +12,8 @@ import numpy as np
 
 from wevent.budgets.history import LONG_AGO
 from wevent.cohorts.requirement import Fixed, Requirement
-from wevent.errors import Infeasible, InvalidRequirement
-from wevent.units import show, to_epsilon
+from wevent.errors import BudgetExceeded, Infeasible, InvalidRequirement
+from wevent.units import Units, show, to_epsilon
 
 if TYPE_CHECKING:
     from wevent.budgets.rows import Rows
@@ -49,7 +49,7 @@ def refuse_oversize(rows: Rows, window: int, more: int = 0, individual: int = 0)
     inside, code, places = individual, 1, 8
     if rows.individual is not None:
         inside += rows.individual.rows
-        code, places = rows.individual.code_bytes, rows.individual.places
+        code, places = rows.individual.past.code_bytes, rows.individual.past.places
     cells += -(-inside * (2 * code * span + 8 * places + _CERTIFICATES) // _CELL) if inside else 0
     if cells > limit:
         raise InvalidRequirement(
@@ -88,13 +88,27 @@ def refuse_infeasible(rows: Rows, sources: Sequence[int], requirement: Requireme
         )
 
 
+def refuse_overspend(change_budget: Units, publish_budget: Units, room: Units, slot: int, first_row: int) -> None:
+    """Raise `BudgetExceeded` if any row would spend a negative budget, or more than its room (axes: row)."""
+    over = (change_budget < 0) | (publish_budget < 0) | (change_budget + publish_budget > room)
+    if over.any():
+        row = int(np.argmax(over))
+        raise BudgetExceeded(
+            f"row {first_row + row} requires epsilon={show(int(change_budget[row] + publish_budget[row]))} in slot "
+            f"{slot}; its windows have {show(int(room[row]))} left. Nothing was spent.",
+            row=first_row + row,
+            slot=slot,
+            room=to_epsilon(int(room[row])),
+        )
+
+
 def known_since(rows: Rows, row: int) -> int:
     """The first slot whose spend a row would remember if the span grew now; long ago if nothing is forgotten."""
     oldest = rows.slot - rows.span + 1
     if row >= INDIVIDUAL:
         individual = rows.in_crowd(row)
         born = int(individual.born[row - INDIVIDUAL])
-        known = individual.known if born < individual.known else LONG_AGO
+        known = individual.past.known if born < individual.past.known else LONG_AGO
     else:
         born, known = rows.history.birth(row)
     return max(known, oldest) if born < oldest else known

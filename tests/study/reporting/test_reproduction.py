@@ -99,7 +99,7 @@ def test_runs_of_both_files_count_once(tmp_path: Path) -> None:
     """The setting that both tables share is in both files, and counts as two rounds, not four."""
     whole_study(tmp_path, {})
     runs = read_runs(tmp_path, "printed", ("printed_by_epsilon", "printed_by_window"))
-    assert runs.rounds() == (2, 2) and len(runs.beside()) == 144
+    assert runs.rounds() == (2, 2) and len(runs.compared()) == 144
 
 
 def test_the_same_files_give_the_same_page(tmp_path: Path) -> None:
