@@ -32,6 +32,7 @@ from wevent.reports.findings import Audit
 from wevent.reports.history import read_history
 from wevent.reports.person_report import PersonReport, read_person_report
 from wevent.reports.status import StreamStatus, stream_status
+from wevent.settings import MANY_SLOTS
 from wevent.store.accounting import EventAccount, read_account
 from wevent.store.build import terms_of
 from wevent.store.changes import store_changes
@@ -48,9 +49,6 @@ from wevent.store.sources import accept_files
 from wevent.store.streams import find_stream, open_stream
 from wevent.store.totals import RunTotals
 from wevent.store.writer import Clock, plan_opening
-
-MANY = 1_000
-"""More slots than this at once need the caller's word: they are more likely a wrong year."""
 
 _EVER = 2**62
 
@@ -305,7 +303,7 @@ class Store:
             f"{opening.given_up:,} slots, {opening.first} to {opening.last}, may have been shown and are not in this "
             f"store: they are given up, and nobody spends anything before slot {opening.last + opening.hold}"
         )
-        if self._restored is not None and opening.given_up > MANY and not self._allow_many:
+        if self._restored is not None and opening.given_up > MANY_SLOTS and not self._allow_many:
             raise InvalidSetting(f"{words}. If that is meant, say `allow_many=True`. Nothing was changed")
         warnings.warn(words, stacklevel=4)
 
@@ -325,7 +323,7 @@ class Store:
 
     def _confirm(self, first: int, last: int) -> None:
         """Refuse to release very many slots that no clock closes, without the caller's word."""
-        if last - first + 1 > MANY and not self._allow_many:
+        if last - first + 1 > MANY_SLOTS and not self._allow_many:
             raise InvalidSetting(
                 f"{last - first + 1:,} slots are due, and each is released and charged, empty ones too. If that is "
                 "meant, open the store with `allow_many=True`; otherwise say where to stop (`until`). Nothing was "
