@@ -27,7 +27,7 @@ def all_in(people: int, *cells: int) -> list[Ints]:
     return [np.full(people, cell) for cell in cells]
 
 
-def asked(found: BaselineRun) -> list[int]:
+def reporters(found: BaselineRun) -> list[int]:
     """How many people were asked in each slot."""
     return [int(np.count_nonzero(spends)) for spends in found.spends]
 
@@ -59,7 +59,7 @@ def test_lpu_asks_everybody_in_turn() -> None:
     found = run(LPU(register, 2, noise=SeededNoise(1)), register, all_in(45, *[0, 1] * 15))
     for first in range(30 - 7 + 1):
         assert (found.spends[first : first + 7].sum(axis=0) == ONE).all()
-    assert set(asked(found)) == {6, 7}
+    assert set(reporters(found)) == {6, 7}
     assert found.letters == "p" * 30
 
 
@@ -68,7 +68,7 @@ def test_lpd_halves_the_people_who_are_left() -> None:
     register = alike(100 * ONE, 4, 80)
     found = run(LPD(register, 2, noise=SeededNoise(1), complete=True), register, all_in(80, 0, 0, 1, 0, 1))
     assert found.letters == "psppp"
-    assert asked(found) == [10 + 20, 10, 10 + 10, 10 + 5, 10 + 12]
+    assert reporters(found) == [10 + 20, 10, 10 + 10, 10 + 5, 10 + 12]
 
 
 def test_lpa_saves_people_and_rests() -> None:
@@ -76,7 +76,7 @@ def test_lpa_saves_people_and_rests() -> None:
     register = alike(100 * ONE, 4, 80)
     found = run(LPA(register, 2, noise=SeededNoise(1), complete=True), register, all_in(80, 0, 0, 1, *[0] * 7, 1))
     assert found.letters == "pspnpsssssp"
-    assert asked(found) == [20, 10, 30, 10, 20, *[10] * 5, 10 + 40]
+    assert reporters(found) == [20, 10, 30, 10, 20, *[10] * 5, 10 + 40]
     assert np.array_equal(found.counts[3], found.counts[2])
     assert np.abs(found.counts[[0, 2, 4]] - [[80, 0], [0, 80], [80, 0]]).max() < 1e-3
 
@@ -126,7 +126,7 @@ def test_fewer_people_than_slots(kind: type[PeopleDivision], people: int) -> Non
     register = alike(50 * ONE, 10, people)
     found = run(kind(register, 2, noise=SeededNoise(1), complete=True), register, all_in(people, *[0, 1] * 20))
     assert found.worst([fixed(50 * ONE, 10)]) <= 1
-    assert sum(asked(found)) >= 4 * (people if kind is LPU else people // 2)
+    assert sum(reporters(found)) >= 4 * (people if kind is LPU else people // 2)
 
 
 @kinds

@@ -86,10 +86,10 @@ def test_answers_and_change_are_unbiased(cells: int, complete: bool, epsilon: in
     if not complete:
         symbols[0], symbols[-1] = 100, 200
     baseline.shown = np.full(cells, 17.5)
-    answers = [baseline.ask(symbols, epsilon) for _ in range(1000)]
+    answers = [baseline.collect(symbols, epsilon) for _ in range(1000)]
     counts = np.array([answer.counts for answer in answers]) - 2 * symbols[:cells]
-    moved = np.array([baseline.moved(answer) for answer in answers]) - np.mean((2 * symbols[:cells] - 17.5) ** 2)
-    for found in (*counts.T, moved):
+    distance = np.array([baseline.distance(answer) for answer in answers]) - np.mean((2 * symbols[:cells] - 17.5) ** 2)
+    for found in (*counts.T, distance):
         assert abs(found.mean()) < LARGEST_Z * found.std() / math.sqrt(1000)
 
 
@@ -100,7 +100,7 @@ def test_error_is_that_of_the_answers(cells: int) -> None:
     baseline = LBD(register, cells, noise=StudyNoise(4), complete=True)
     symbols = np.zeros(cells, np.int64)
     symbols[:2] = 150, 50
-    off = np.array([baseline.ask(symbols, ONE).counts - 5 * symbols for _ in range(2000)])
+    off = np.array([baseline.collect(symbols, ONE).counts - 5 * symbols for _ in range(2000)])
     squares = (off**2).mean(axis=1)
     assert abs(squares.mean() - baseline.error(200, ONE)) < LARGEST_Z * squares.std() / math.sqrt(2000)
 

@@ -116,6 +116,6 @@ def test_without_results_nothing_is_written(tmp_path: Path) -> None:
     whole_study(tmp_path, {})
     quick = [{**one, "slots": "400"} for one in results.read(tmp_path / "error_by_window.csv")]
     results.write(tmp_path / "error_by_window.csv", quick)
-    with pytest.raises(InvalidSetting, match=r"error_by_window\.csv holds no whole runs"):
+    with pytest.raises(InvalidSetting, match=r"error_by_window\.csv holds no complete runs"):
         write_reproduction(tmp_path, tmp_path / "page.md")
     assert not (tmp_path / "page.md").exists()
