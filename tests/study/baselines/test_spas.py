@@ -1,4 +1,4 @@
-"""SPAS: budgets and rules by hand, and a slow re-computation from STUDY §4."""
+"""SPAS: budgets and rules by hand, and a slow re-computation slot by slot."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.study.baselines.central_runs import (
     BaselineRun,
     Losing,
     LostError,
+    RecordingNoise,
     Scripted,
     Silent,
-    Told,
     built,
     run,
     wander,
@@ -32,7 +32,7 @@ def spas(epsilon: str, window: int, noise: SeededNoise, cells: int = 2, privacy:
 
 
 def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> BaselineRun:
-    """STUDY §4 as it is written: all releases and spends are kept, everything is computed anew in every slot."""
+    """The rules as they are written: all releases and spends are kept, everything is computed anew in every slot."""
     d, w = len(stream[0]), window
     query_units, release_units = epsilon // 4, 3 * epsilon // 4
     r, paid, decisions, rho = [[0] * d], [0], [Decision.SKIPPED], None
@@ -100,7 +100,7 @@ def test_equals_the_slow_one(epsilon: str, window: int, cells: int, step: int, s
 
 
 def test_warm_up_by_hand() -> None:
-    """W = 50: three releases, in slots 1, 21 and 41, a third of 3E/4 each; every slot pays floor(E/4/w) to ask."""
+    """W = 50: three releases, in slots 1, 21 and 41, a third of 3E/4 each; every slot pays floor(E/4/w) to query."""
     done = run(spas("0.6", 50, Silent()), [[10, 20]] * 50)
     assert done.published == [1, 21, 41]
     assert [done.spends[k] for k in (0, 1, 20, 40)] == [153_000_000, 3_000_000, 153_000_000, 153_000_000]
@@ -145,22 +145,22 @@ def test_the_question_by_hand() -> None:
         (4, 1, 0, True),
         (0, 0, 3, True),
     ):
-        told = Scripted([0, 0, rho, noise])
-        baseline = spas("1", 3, told)
+        scripted = Scripted([0, 0, rho, noise])
+        baseline = spas("1", 3, scripted)
         run(baseline, [[50, 50]] * 3)  # warm-up: one release, for all of eps_p
         run(baseline, [[50 + action, 50]])
         assert baseline.plan().action is not SpasAction.RELEASE
-        decided = told.draws[1:3]
+        decided = scripted.draws[1:3]
         assert decided == [(2, Fraction(1, 8), [0]), (2, Fraction(1, 16), [action])]
-        assert (len(told.draws) == 4) == yes
+        assert (len(scripted.draws) == 4) == yes
 
 
 def test_scales_are_those_of_the_source() -> None:
     """Both are d times 2Δ/eps_s and 4cΔ/eps_s with Δ = 2s/d; twice as large where neighbours may also move."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        told = Told(1)
-        run(spas("1", 3, told, privacy=Privacy(neighbours=neighbours)), [[50, 50]] * 3 + [[51, 50]])  # type: ignore[arg-type]
-        release, threshold, question = told.draws[:3]
+        noise = RecordingNoise(1)
+        run(spas("1", 3, noise, privacy=Privacy(neighbours=neighbours)), [[50, 50]] * 3 + [[51, 50]])  # type: ignore[arg-type]
+        release, threshold, question = noise.draws[:3]
         eps_s, delta, d, c = Fraction(1, 4), Fraction(2 * s, 2), 2, 1
         assert release[0] == s
         assert threshold[0] / threshold[1] == d * 2 * delta / eps_s

@@ -70,7 +70,7 @@ def test_orders_are_counted(tmp_path: Path) -> None:
     assert [cell.split(" (")[0].strip() for cell in line.split("|")[3:6]] == ["9 of 9", "9 of 9", "0 of 9"]
 
 
-def test_windows_are_told(tmp_path: Path) -> None:
+def test_windows_are_reported(tmp_path: Path) -> None:
     """BA overspends under `printed` in the made-up files, nobody under `honest`."""
     whole_study(tmp_path, {})
     text = reproduction(tmp_path)
