@@ -114,7 +114,9 @@ class Twins:
 @pytest.mark.parametrize("schedule", [DynamicDistribution(), DynamicAbsorption()], ids=lambda s: s.name)
 @pytest.mark.parametrize("irregular", [False, True], ids=["offers", "irregular charges"])
 @pytest.mark.parametrize("infeasible", ["project", "reject"])
-def test_same_numbers(schedule: Schedule, rest: Rest, irregular: bool, infeasible: WhenInfeasible, seeds: range) -> None:
+def test_same_numbers(
+    schedule: Schedule, rest: Rest, irregular: bool, infeasible: WhenInfeasible, seeds: range
+) -> None:
     """Rooms, borders, offers and refusals are equal over joins, leaves, returns, changes of kind and restarts."""
     for seed in seeds:
         twins = Twins(seed, rest, infeasible)
