@@ -86,7 +86,9 @@ def dynamic(people: int, slots: int, schedule: Any) -> dict[str, float]:
     return summary(taken[150:], floors[150:], publisher.ledger.nbytes / people)
 
 
-def summary(taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], group_by_person: float) -> dict[str, float]:
+def summary(
+    taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], group_by_person: float
+) -> dict[str, float]:
     """The ratios of one case; late over early compares the last third of the stream with the first."""
     third = taken.size // 3
     drift = (np.median(taken[-third:]) / np.median(floors[-third:])) / (

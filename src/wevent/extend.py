@@ -16,12 +16,12 @@ from wevent.budgets.schedules import Absorption, Distribution, Proposal, Schedul
 from wevent.budgets.view import LedgerView
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain
-from wevent.decisions.change import ChangeTrigger, PublishThreshold, error_threshold, scale_threshold
+from wevent.decisions.change import ChangeTrigger, PublishThreshold, Trigger, error_threshold, scale_threshold
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.estimators import Estimator
 from wevent.events.names import show_name
+from wevent.mechanisms import strictest
 from wevent.noise import PROBABILITY_BITS, Noise, StudyNoise
-from wevent.recipes import strictest
 from wevent.releases.publisher import Publisher
 from wevent.units import NANO, Units, as_fraction, to_epsilon, to_units
 
@@ -43,6 +43,7 @@ __all__ = [
     "PublishThreshold",
     "Schedule",
     "StudyNoise",
+    "Trigger",
     "Units",
     "as_fraction",
     "error_threshold",

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.test_store_commands import config, said
+from tests.cli.support import config, printed
 
 from wevent.cli import tour
 from wevent.cli.main import main
@@ -28,16 +28,16 @@ def write(folder: Path, *lines: str, header: str = "user,epsilon,window") -> str
 
 
 def listed(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(said(["requirements", "list", *config(folder), *more], capsys))))
+    return list(csv.DictReader(io.StringIO(printed(["requirements", "list", *config(folder), *more], capsys))))
 
 
 def test_people_who_left_stay_away(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Importing again says how many stay away; only --return brings them back, and publish does not either."""
     people = write(town, "ann,Strict,Hour", "bob,1,4", "zoe,1,4")
     here = ["requirements", "import", *config(town), people]
-    assert "3 joined; changes hold from slot 1 on" in said(here, capsys)
-    said(["requirements", "set", *config(town), "ann", "--leave"], capsys)
-    assert "1 left before and stay away, --return" in said(here, capsys)
+    assert "3 joined; changes hold from slot 1 on" in printed(here, capsys)
+    printed(["requirements", "set", *config(town), "ann", "--leave"], capsys)
+    assert "1 left before and stay away, --return" in printed(here, capsys)
     publish = [
         "publish",
         *config(town),
@@ -45,33 +45,32 @@ def test_people_who_left_stay_away(town: Path, capsys: pytest.CaptureFixture[str
         str(town / "events.csv"),
         "--requirements",
         people,
-        "--quiet",
         "--allow-empty",
     ]
-    assert "1 left before and stay away" in said([*publish, "--until", "2024-05-01T00:15Z"], capsys)
+    assert "1 left before and stay away" in printed([*publish, "--until", "2024-05-01T00:15Z"], capsys)
     assert {row["user"] for row in listed(town, capsys)} == {"bob", "zoe"}
-    assert "1 returned, 2 unchanged" in said([*here, "--return"], capsys)
+    assert "1 returned, 2 unchanged" in printed([*here, "--return"], capsys)
     assert {row["user"] for row in listed(town, capsys)} == {"ann", "bob", "zoe"}
-    said(["requirements", "set", *config(town), "bob", "--leave"], capsys)
-    said(["requirements", "set", *config(town), "bob", "--epsilon", "1", "--window", "4"], capsys)
+    printed(["requirements", "set", *config(town), "bob", "--leave"], capsys)
+    printed(["requirements", "set", *config(town), "bob", "--epsilon", "1", "--window", "4"], capsys)
     assert "bob" in {row["user"] for row in listed(town, capsys)}
 
 
 def test_mistakes(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Unknown people cannot leave, leaving goes with nothing else, and a file names everybody once."""
     here = config(town)
-    said(["requirements", "import", *here, write(town, "ann,1,4")], capsys)
+    printed(["requirements", "import", *here, write(town, "ann,1,4")], capsys)
     start = ["requirements", "set", *here]
     (town / "other.toml").write_text((town / "wevent.toml").read_text().replace('name = "city"', 'name = "village"'))
     other = ["requirements", "set", "--config", str(town / "other.toml"), "ann", "--leave"]
-    assert "the store has: city" in said(other, capsys, code=3)
-    assert "nobody of this name" in said([*start, "anne", "--leave"], capsys, code=2)
-    assert "nobody of this name" in said([*start, " ann", "--leave"], capsys, code=2)
+    assert "the store has: city" in printed(other, capsys, code=3)
+    assert "nobody of this name" in printed([*start, "anne", "--leave"], capsys, code=2)
+    assert "nobody of this name" in printed([*start, " ann", "--leave"], capsys, code=2)
     for more in (["--epsilon", "1"], ["--window", "4"], ["--backward-epsilon", "1"]):
-        assert "--leave goes with no" in said([*start, "ann", "--leave", *more], capsys, code=2)
-    assert "needs an epsilon and a window" in said([*start, "ann", "--epsilon", "1"], capsys, code=2)
-    assert "from 1 to 512" in said([*start, "", "--epsilon", "1", "--window", "4"], capsys, code=2)
-    assert "from 1 to 512" in said([*start, "x" * 513, "--epsilon", "1", "--window", "4"], capsys, code=2)
+        assert "--leave goes with no" in printed([*start, "ann", "--leave", *more], capsys, code=2)
+    assert "needs an epsilon and a window" in printed([*start, "ann", "--epsilon", "1"], capsys, code=2)
+    assert "from 1 to 512" in printed([*start, "", "--epsilon", "1", "--window", "4"], capsys, code=2)
+    assert "from 1 to 512" in printed([*start, "x" * 513, "--epsilon", "1", "--window", "4"], capsys, code=2)
     for lines, words in (
         (("zoe,1,4", "bob,1,4", "zoe,2,4"), "line 4: the same user as in line 2"),
         (("andr\u00e9,1,4", "andre\u0301,2,4"), "line 3: the same user as in line 2"),
@@ -80,35 +79,35 @@ def test_mistakes(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("zoe,1,4", "x" * 513 + ",1,4"), "line 3: a name has from 1 to 512"),
         (("zoe,1,4", "bob,0.0001,4"), "line 3: epsilon=0.0001 over window=4 is below"),
     ):
-        heard = said(["requirements", "import", *here, write(town, *lines)], capsys, code=2)
-        assert words in heard
-        assert "zoe" not in heard
+        output = printed(["requirements", "import", *here, write(town, *lines)], capsys, code=2)
+        assert words in output
+        assert "zoe" not in output
     old = write(town, "zoe,1,4", header="user,budget,window")
-    assert "`budget` is called `epsilon`" in said(["requirements", "import", *here, old], capsys, code=2)
+    assert "`budget` is called `epsilon`" in printed(["requirements", "import", *here, old], capsys, code=2)
     assert [row["user"] for row in listed(town, capsys)] == ["ann"]
     assert len(listed(town, capsys, "--history")) == 1
     spaced = write(town, " zoe ,1,4", "zoe,2,4", "gone,leave,")
-    assert "2 joined" in (heard := said(["requirements", "import", *here, spaced], capsys))
-    assert "1 were to leave and were never listed" in heard
+    assert "2 joined" in (output := printed(["requirements", "import", *here, spaced], capsys))
+    assert "1 were to leave and were never listed" in output
     assert {row["user"] for row in listed(town, capsys)} == {"ann", " zoe ", "zoe"}
 
 
 def test_sync(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever is not in the file leaves, after a preview that is exact; without a word of agreement nothing happens."""
     here = ["requirements", "import", *config(town)]
-    said([*here, write(town, "ann,1,4", "bob,1,4", "zoe,1,4", "dan,1,4")], capsys)
-    said(["requirements", "set", *config(town), "dan", "--leave"], capsys)
+    printed([*here, write(town, "ann,1,4", "bob,1,4", "zoe,1,4", "dan,1,4")], capsys)
+    printed(["requirements", "set", *config(town), "dan", "--leave"], capsys)
     people = write(town, "ann,1,4", "bob,2,4", "new,1,4", "dan,1,4")
     words = "1 joined, 1 changed, 1 left, 1 unchanged"
-    heard = said([*here, people, "--sync"], capsys, code=2)
-    assert f"would be stored: {words}" in heard
-    assert "nothing was stored" in heard
+    output = printed([*here, people, "--sync"], capsys, code=2)
+    assert f"would be stored: {words}" in output
+    assert "nothing was stored" in output
     assert len(listed(town, capsys, "--history")) == 5
-    heard = said([*here, people, "--sync", "--yes"], capsys)
-    assert heard.count(words) == 2
+    output = printed([*here, people, "--sync", "--yes"], capsys)
+    assert output.count(words) == 2
     assert {row["user"] for row in listed(town, capsys)} == {"ann", "bob", "new"}
-    assert "1 returned" in said([*here, people, "--sync", "--yes", "--return"], capsys)
-    assert "everybody" in said([*here, write(town), "--sync", "--yes"], capsys, code=2)
+    assert "1 returned" in printed([*here, people, "--sync", "--yes", "--return"], capsys)
+    assert "everybody" in printed([*here, write(town), "--sync", "--yes"], capsys, code=2)
     assert len(listed(town, capsys)) == 4
 
 
@@ -116,33 +115,33 @@ def test_list_and_show(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In force, pending and past changes; what was spent and is left; nothing of where somebody was."""
     here = config(town)
     people = str(town / "requirements.csv")
-    publish = ["publish", *here, "--events", str(town / "events.csv"), "--quiet"]
-    said([*publish, "--requirements", people, "--until", "2024-05-01T01:00Z"], capsys)
+    publish = ["publish", *here, "--events", str(town / "events.csv")]
+    printed([*publish, "--requirements", people, "--until", "2024-05-01T01:00Z"], capsys)
     user = listed(town, capsys)[0]["user"]
     before = listed(town, capsys)[0]
-    said(["requirements", "set", *here, user, "--epsilon", "0.5", "--window", "6"], capsys)
-    said(["requirements", "set", *here, user, "--epsilon", "0.25", "--window", "6"], capsys)
+    printed(["requirements", "set", *here, user, "--epsilon", "0.5", "--window", "6"], capsys)
+    printed(["requirements", "set", *here, user, "--epsilon", "0.25", "--window", "6"], capsys)
     mine = [row for row in listed(town, capsys) if row["user"] == user]
     assert [(row["status"], row["from_slot"], row["epsilon"]) for row in mine] == [
         ("in force", "1", before["epsilon"]),
         ("pending", "5", "0.25"),
     ]
-    heard = said(["requirements", "show", *here, user], capsys)
-    assert f"in force: epsilon {before['epsilon']} over {before['window']} slots, from slot 1 (2024" in heard
-    assert "pending: epsilon 0.25 over 6 slots, from slot 5 (2024-05-01T01:00:00Z) on\n" in heard
-    assert "epsilon 0.5 over 6 slots, from slot 5 (2024-05-01T01:00:00Z) on: superseded" in heard
-    assert "epsilon over 6 slots" not in heard  # nothing is accounted for what is pending
-    assert "newest charged slot 4 (2024-05-01T00:45:00Z)" in heard
+    output = printed(["requirements", "show", *here, user], capsys)
+    assert f"in force: epsilon {before['epsilon']} over {before['window']} slots, from slot 1 (2024" in output
+    assert "pending: epsilon 0.25 over 6 slots, from slot 5 (2024-05-01T01:00:00Z) on\n" in output
+    assert "epsilon 0.5 over 6 slots, from slot 5 (2024-05-01T01:00:00Z) on: superseded" in output
+    assert "epsilon over 6 slots" not in output  # nothing is accounted for what is pending
+    assert "newest charged slot 4 (2024-05-01T00:45:00Z)" in output
     old = int(before["window"])
-    assert f"epsilon over {old} slots (in force), slots {max(1, 5 - old + 1)} to 5 (" in heard
-    assert f" of {before['epsilon']}, left " in heard
+    assert f"epsilon over {old} slots (in force), slots {max(1, 5 - old + 1)} to 5 (" in output
+    assert f" of {before['epsilon']}, left " in output
     for cell in ("Harbour", "Market", "Station"):
-        assert cell not in heard
-    said([*publish, "--until", "2024-05-01T01:15Z"], capsys)
-    heard = said(["requirements", "show", *here, user], capsys)
-    assert f"epsilon over {old} slots (until slot 4), slots" in heard
-    assert "epsilon over 6 slots (in force), slots 1 to 6 (2024-05-01T00:00:00Z to 2024-05-01T01:30:00Z): " in heard
-    assert "nobody of this name" in said(["requirements", "show", *here, "nobody"], capsys, code=2)
+        assert cell not in output
+    printed([*publish, "--until", "2024-05-01T01:15Z"], capsys)
+    output = printed(["requirements", "show", *here, user], capsys)
+    assert f"epsilon over {old} slots (until slot 4), slots" in output
+    assert "epsilon over 6 slots (in force), slots 1 to 6 (2024-05-01T00:00:00Z to 2024-05-01T01:30:00Z): " in output
+    assert "nobody of this name" in printed(["requirements", "show", *here, "nobody"], capsys, code=2)
     assert main(["audit", str(town / "city.db")]) == 0
 
 
@@ -150,18 +149,18 @@ def test_a_routine_run_keeps_what_somebody_set(town: Path, capsys: pytest.Captur
     """Publishing again with the old file does not loosen what somebody tightened by `set`; only --overwrite does."""
     here = config(town)
     people = write(town, "ann,2,4", "bob,2,4")
-    publish = ["publish", *here, "--events", str(town / "events.csv"), "--quiet", "--allow-empty"]
-    said([*publish, "--requirements", people, "--until", "2024-05-01T00:15Z"], capsys)
-    said(["requirements", "set", *here, "ann", "--epsilon", "0.5", "--window", "8"], capsys)
+    publish = ["publish", *here, "--events", str(town / "events.csv"), "--allow-empty"]
+    printed([*publish, "--requirements", people, "--until", "2024-05-01T00:15Z"], capsys)
+    printed(["requirements", "set", *here, "ann", "--epsilon", "0.5", "--window", "8"], capsys)
     kept = "1 person has set their own requirement since; they stay as they are unless --overwrite"
-    assert kept in said([*publish, "--requirements", people, "--until", "2024-05-01T00:30Z"], capsys)
+    assert kept in printed([*publish, "--requirements", people, "--until", "2024-05-01T00:30Z"], capsys)
     rows = {row["user"]: row for row in listed(town, capsys)}
     assert (rows["ann"]["epsilon"], rows["ann"]["window"], rows["ann"]["source"]) == ("0.5", "8", "set")
     assert rows["bob"]["source"] == "import"
     sync = ["requirements", "import", *here, people, "--sync"]
-    assert f"would be stored: 0 joined, 1 unchanged; {kept}" in said(sync, capsys, code=2)
-    assert kept in said([*sync, "--yes"], capsys)
-    assert "1 changed" in said(
+    assert f"would be stored: 0 joined, 1 unchanged; {kept}" in printed(sync, capsys, code=2)
+    assert kept in printed([*sync, "--yes"], capsys)
+    assert "1 changed" in printed(
         [*publish, "--requirements", people, "--overwrite", "--until", "2024-05-01T00:45Z"], capsys
     )
     assert {row["epsilon"] for row in listed(town, capsys)} == {"2"}
@@ -171,33 +170,33 @@ def test_what_a_new_requirement_inherits(town: Path, capsys: pytest.CaptureFixtu
     """What was spent under a looser requirement is told apart from a breach, with the slot until which nothing is."""
     here = config(town)
     (town / "wevent.toml").write_text((town / "wevent.toml").read_text().replace("auto", "pbd"))
-    publish = ["publish", *here, "--events", str(town / "events.csv"), "--quiet", "--allow-empty"]
-    said([*publish, "--requirements", write(town, "ann,2,4"), "--until", "2024-05-01T01:00Z"], capsys)
-    said(["requirements", "set", *here, "ann", "--epsilon", "0.5", "--window", "6"], capsys)
-    heard = said(["requirements", "show", *here, "ann"], capsys)
-    assert "epsilon over 4 slots (in force), slots 2 to 5 (" in heard
-    total = re.search(r"spent in all since first listed, from slot 1 \(2024-05-01T00:00:00Z\) on: ([0-9.]+)\n", heard)
+    publish = ["publish", *here, "--events", str(town / "events.csv"), "--allow-empty"]
+    printed([*publish, "--requirements", write(town, "ann,2,4"), "--until", "2024-05-01T01:00Z"], capsys)
+    printed(["requirements", "set", *here, "ann", "--epsilon", "0.5", "--window", "6"], capsys)
+    output = printed(["requirements", "show", *here, "ann"], capsys)
+    assert "epsilon over 4 slots (in force), slots 2 to 5 (" in output
+    total = re.search(r"spent in all since first listed, from slot 1 \(2024-05-01T00:00:00Z\) on: ([0-9.]+)\n", output)
     assert total is not None
     assert 1 <= float(total[1]) <= 2  # a quarter in each slot for measuring change, and what was published
-    assert " of 0.5" not in heard
-    said([*publish, "--until", "2024-05-01T01:15Z"], capsys)
-    heard = said(["requirements", "show", *here, "ann"], capsys)
+    assert " of 0.5" not in output
+    printed([*publish, "--until", "2024-05-01T01:15Z"], capsys)
+    output = printed(["requirements", "show", *here, "ann"], capsys)
     assert (
         "epsilon over 6 slots (in force), slots 1 to 6 (2024-05-01T00:00:00Z to 2024-05-01T01:30:00Z): its window "
         f"already held {total[1]} before it began; nothing more is spent until slot "
-    ) in heard
-    assert re.search(r"until slot (9 \(2024-05-01T02:00:00Z\)|10 \(2024-05-01T02:15:00Z\))\n", heard)
-    assert " of 0.5" not in heard
-    assert f"from slot 1 (2024-05-01T00:00:00Z) on: {total[1]}\n" in heard
-    assert "epsilon over 4 slots (until slot 4), slots 3 to 6 (" in heard
+    ) in output
+    assert re.search(r"until slot (9 \(2024-05-01T02:00:00Z\)|10 \(2024-05-01T02:15:00Z\))\n", output)
+    assert " of 0.5" not in output
+    assert f"from slot 1 (2024-05-01T00:00:00Z) on: {total[1]}\n" in output
+    assert "epsilon over 4 slots (until slot 4), slots 3 to 6 (" in output
 
 
 def test_set_says_whom_it_found(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A misspelt user is named as a new person, unlike somebody who is known, returns or leaves."""
-    said(["requirements", "import", *config(town), write(town, "ann,1,4")], capsys)
+    printed(["requirements", "import", *config(town), write(town, "ann,1,4")], capsys)
 
     def store(user: str, *more: str) -> str:
-        return said(["requirements", "set", *config(town), user, *more], capsys)
+        return printed(["requirements", "set", *config(town), user, *more], capsys)
 
     terms = ["--epsilon", "2", "--window", "4"]
     assert store("anne", *terms) == "stored for a new person; it holds from slot 1 on\n"

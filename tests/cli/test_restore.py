@@ -11,8 +11,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.cli.support import printed
 
-from wevent.cli import opening, tour
+from wevent.cli import access, tour
 from wevent.cli.main import main
 
 
@@ -39,20 +40,12 @@ def publish(folder: Path, slots: int, *more: str) -> list[str]:
     """The words that publish a city's slots up to one."""
     until = ["--until", f"2024-05-01T{slots // 4:02d}:{15 * (slots % 4):02d}Z"]
     config = ["--config", str(folder / "wevent.toml")]
-    return ["publish", *config, "--events", str(folder / "events.csv"), *until, "--quiet", *more]
-
-
-def said(words: list[str], capsys: pytest.CaptureFixture[str], code: int = 0) -> str:
-    """Everything that a command says."""
-    capsys.readouterr()
-    assert main(words) == code, capsys.readouterr()
-    heard = capsys.readouterr()
-    return heard.out + heard.err
+    return ["publish", *config, "--events", str(folder / "events.csv"), *until, *more]
 
 
 def releases(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """All releases of a city, as the store has them."""
-    return said(["releases", "--config", str(folder / "wevent.toml"), "--format", "csv"], capsys)
+    return printed(["releases", "--config", str(folder / "wevent.toml"), "--format", "csv"], capsys)
 
 
 @pytest.mark.parametrize("how", ["deleted", "emptied", "symlink"])
@@ -67,20 +60,20 @@ def test_a_store_that_is_gone(city: Path, how: str, capsys: pytest.CaptureFixtur
         (city / "link").symlink_to(city)
         text = (city / "wevent.toml").read_text().replace('url = "city.db"', 'url = "link/city.db"')
         (city / "wevent.toml").write_text(text)
-    words = said(publish(city, 4), capsys, code=3)
+    words = printed(publish(city, 4), capsys, code=3)
     assert "slots up to 4" in words
     assert "Restore the store from a copy" in words
     assert "--restored 4" in words
-    check = [word for word in publish(city, 4) if word != "--quiet"]
-    assert "slots up to 4" in said(["check", *check[1:]], capsys, code=3)
+    check = publish(city, 4)
+    assert "slots up to 4" in printed(["check", *check[1:]], capsys, code=3)
     asked = ["requirements", "import", str(city / "requirements.csv"), "--config", str(city / "wevent.toml")]
-    assert "slots up to 4" in said(asked, capsys, code=3)
+    assert "slots up to 4" in printed(asked, capsys, code=3)
     assert not store.exists() or store.stat().st_size == 0  # no file lies in the way of a copy
-    words = said(publish(city, 6, "--restored", "4", "--requirements", str(city / "requirements.csv")), capsys)
+    words = printed(publish(city, 6, "--restored", "4", "--requirements", str(city / "requirements.csv")), capsys)
     assert "4 slots, 1 to 4, may have been shown" in words
     assert "nobody spends anything before slot 28" in words
     assert "next is slot 7" in words
-    assert "promise was kept" in said(["audit", str(store)], capsys)
+    assert "promise was kept" in printed(["audit", str(store)], capsys)
 
 
 def test_a_moved_store(city: Path, state: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,12 +82,12 @@ def test_a_moved_store(city: Path, state: Path, capsys: pytest.CaptureFixture[st
     (city / "city.db").rename(city / "elsewhere" / "city.db")
     text = (city / "wevent.toml").read_text().replace('url = "city.db"', 'url = "elsewhere/city.db"')
     (city / "wevent.toml").write_text(text)
-    words = said(publish(city, 5), capsys, code=3)
+    words = printed(publish(city, 5), capsys, code=3)
     found = re.search(r"move that file to (\S+) and", words)
     assert found is not None, words
     (old,) = state.glob("*.json")
     old.rename(found[1])
-    assert "next is slot 6" in said(publish(city, 5), capsys)
+    assert "next is slot 6" in printed(publish(city, 5), capsys)
 
 
 def test_what_can_be_said(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,14 +95,13 @@ def test_what_can_be_said(city: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for path in (city.parent / "state" / "wevent").glob("*.json"):
         path.unlink()
     before = releases(city, capsys)
-    assert "needs a number" in said(publish(city, 5, "--restored"), capsys, code=2)
-    assert "cannot have been shown" in said(publish(city, 5, "--restored", "20261116"), capsys, code=2)
-    assert "no witness tells" in said(publish(city, 5), capsys, code=3)
+    assert "needs a number" in printed(publish(city, 5, "--restored", "now"), capsys, code=2)
+    assert "cannot have been shown" in printed(publish(city, 5, "--restored", "20261116"), capsys, code=2)
+    assert "no witness tells" in printed(publish(city, 5), capsys, code=3)
     for wrong in ("-1", "x", "1e3"):
-        with pytest.raises(SystemExit):
-            main(publish(city, 5, f"--restored={wrong}"))
+        assert "must be the number of a slot" in printed(publish(city, 5, f"--restored={wrong}"), capsys, code=2)
     assert releases(city, capsys) == before
-    words = said(publish(city, 8, "--restored", "6"), capsys)
+    words = printed(publish(city, 8, "--restored", "6"), capsys)
     assert "2 slots, 5 to 6" in words
     assert "next is slot 9" in words
     assert "before slot 36 (the longest window that may have been promised has 30 slots)" in words
@@ -118,7 +110,7 @@ def test_what_can_be_said(city: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_clock_says_the_slot(
     city: Path, state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a clock closes slots, `--restored` alone means the current one; more than 1,000 need a yes."""
+    """Where a clock closes slots, `--restored now` means the current one; more than 1,000 need a yes."""
     folder, before = city.parent / "live", set(state.glob("*.json"))
     folder.mkdir()
     text = (city / "wevent.toml").read_text().replace('closing = "files"', 'closing = "arrival"')
@@ -126,21 +118,21 @@ def test_the_clock_says_the_slot(
     shutil.copy(city / "events.csv", folder)
     start = tour.START
     clock = [start - 1]
-    monkeypatch.setattr(opening, "now", lambda: clock[0])
-    monkeypatch.setattr("wevent.cli.asking.now", lambda: clock[0])
-    monkeypatch.setattr("wevent.cli.restoring.now", lambda: clock[0])
+    monkeypatch.setattr(access, "now", lambda: clock[0])
+    monkeypatch.setattr("wevent.cli.requirement_file.now", lambda: clock[0])
+    monkeypatch.setattr("wevent.cli.restore.now", lambda: clock[0])
     config = ["--config", str(folder / "wevent.toml")]
     assert main(["requirements", "import", str(city / "requirements.csv"), *config]) == 0
     clock[0] = start + 3 * 15 * 60_000_000
-    assert "next is slot 4" in said(["publish", *config, "--quiet"], capsys)
+    assert "next is slot 4" in printed(["publish", *config], capsys)
     (found,) = {path for path in state.glob("*.json") if path not in before}
     found.unlink()
     clock[0] = start + 2_000 * 15 * 60_000_000
-    words = said(["publish", *config, "--quiet", "--restored"], capsys, code=2)
+    words = printed(["publish", *config, "--restored", "now"], capsys, code=2)
     assert "1,998 slots, 4 to 2001" in words
     assert "run it again with `--yes`" in words
     clock[0] = start + 6 * 15 * 60_000_000
-    words = said(["publish", *config, "--quiet", "--restored"], capsys)
+    words = printed(["publish", *config, "--restored", "now"], capsys)
     assert "4 slots, 4 to 7" in words
 
 
@@ -153,7 +145,7 @@ def test_requirements_of_the_lost_copy(city: Path, capsys: pytest.CaptureFixture
     for path in city.glob("city.db*"):
         path.unlink()
     shutil.copy(city / "backup.db", city / "city.db")
-    words = said(publish(city, 7), capsys, code=3)
+    words = printed(publish(city, 7), capsys, code=3)
     assert "2 slots, 5 to 6" in words
     assert "before slot 36" in words  # the window of 30 that only the lost copy knew
     assert "1 requirement changes are missing" in words
@@ -161,15 +153,15 @@ def test_requirements_of_the_lost_copy(city: Path, capsys: pytest.CaptureFixture
     assert "resident" not in words
     shutil.copy(city / "city.db", city / "second.db")
     assert main(["requirements", "set", "resident-00001", "--epsilon", "0.5", "--window", "30", *config]) == 0
-    assert "next is slot 8" in said(publish(city, 7), capsys)
+    assert "next is slot 8" in printed(publish(city, 7), capsys)
     assert main(["requirements", "set", "resident-00002", "--epsilon", "0.5", "--window", "30", *config]) == 0
     for path in city.glob("city.db*"):
         path.unlink()
     shutil.copy(city / "second.db", city / "city.db")
-    assert "2 requirement changes are missing" in said(publish(city, 8), capsys, code=3)
-    assert "next is slot 9" in said(publish(city, 8, "--requirements-lost"), capsys)
-    assert "no slot was due" in said(publish(city, 8), capsys)
-    assert "given up after a restore (--requirements-lost): 2" in said(["status", *config], capsys)
+    assert "2 requirement changes are missing" in printed(publish(city, 8), capsys, code=3)
+    assert "next is slot 9" in printed(publish(city, 8, "--requirements-lost"), capsys)
+    assert "no slot was due" in printed(publish(city, 8), capsys)
+    assert "given up after a restore (--requirements-lost): 2" in printed(["status", *config], capsys)
 
 
 def test_streams_of_similar_names(city: Path, state: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,7 +171,9 @@ def test_streams_of_similar_names(city: Path, state: Path, capsys: pytest.Captur
         (city / "wevent.toml").write_text(text.replace('name = "city"', f'name = "{name}"'))
         requirements = city / f"{name}.csv"
         requirements.write_text(f"user,epsilon,window\nsomebody of {name},Usual,Hour\n")
-        assert "next is slot 3" in said(publish(city, 2, "--allow-empty", "--requirements", str(requirements)), capsys)
+        assert "next is slot 3" in printed(
+            publish(city, 2, "--allow-empty", "--requirements", str(requirements)), capsys
+        )
     assert len(list(state.glob("*.json"))) == 3
 
 
@@ -187,15 +181,15 @@ def test_reports_of_a_restored_store(city: Path, state: Path, capsys: pytest.Cap
     """The audit names the slots that were given up and the hold, in text, JSON and HTML."""
     for path in state.glob("*.json"):
         path.unlink()
-    said(publish(city, 8, "--restored", "6"), capsys)
+    printed(publish(city, 8, "--restored", "6"), capsys)
     given_up = (
         "2 slots from 5 to 6 (2024-05-01T01:00:00Z to 2024-05-01T01:30:00Z) were given up, and nothing may be spent on "
         "anybody before slot 36 (2024-05-01T08:45:00Z)"
     )
     page = city / "report.html"
-    assert given_up in said(["audit", str(city / "city.db"), "--html", str(page)], capsys)
+    assert given_up in printed(["audit", str(city / "city.db"), "--html", str(page)], capsys)
     assert given_up in page.read_text("utf-8")
-    assert '"held_until": 36' in said(["audit", str(city / "city.db"), "--json"], capsys)
+    assert '"held_until": 36' in printed(["audit", str(city / "city.db"), "--json"], capsys)
 
 
 def test_slots_before_any_publication(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,18 +197,18 @@ def test_slots_before_any_publication(city: Path, capsys: pytest.CaptureFixture[
     for path in [*city.glob("city.db*"), *(city.parent / "state" / "wevent").glob("*.json")]:
         path.unlink()
     wishes = str(city / "requirements.csv")
-    said(publish(city, 3, "--requirements", wishes, "--restored", "2"), capsys)
+    printed(publish(city, 3, "--requirements", wishes, "--restored", "2"), capsys)
     here = ["releases", "--config", str(city / "wevent.toml")]
     rows = list(csv.DictReader(io.StringIO(releases(city, capsys))))
     assert {row["decision"] for row in rows if row["slot"] == "1"} == {"lost"}
     values = ("count", "standard_error", "low", "high", "raw", "raw_standard_error")
     assert {row[name] for row in rows if row["slot"] == "1" for name in values} == {""}
-    line = json.loads(said([*here, "--format", "ndjson"], capsys).splitlines()[0])
+    line = json.loads(printed([*here, "--format", "ndjson"], capsys).splitlines()[0])
     assert set(line["counts"].values()) == {None}
     path = city / "r.parquet"
-    said([*here, "--format", "parquet", "--output", str(path)], capsys)
+    printed([*here, "--format", "parquet", "--output", str(path)], capsys)
     with duckdb.connect() as connection:
         found = connection.execute("SELECT DISTINCT count FROM read_parquet(?) WHERE slot = 1", [str(path)]).fetchall()
     assert found == [(None,)]
-    first = next(line for line in said(here, capsys).splitlines() if "2024-05-01T00:00:00Z" in line)
+    first = next(line for line in printed(here, capsys).splitlines() if "2024-05-01T00:00:00Z" in line)
     assert [cell.strip() for cell in first.split("│")[4:-1]] == ["-"] * 8

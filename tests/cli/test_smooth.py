@@ -11,7 +11,7 @@ import pytest
 
 from wevent import Fixed, Register, Release, Slot, auto
 from wevent.cli.main import main
-from wevent.cli.smooth import read, write_raw
+from wevent.cli.raw_releases import read, write_raw
 from wevent.errors import InvalidInput
 from wevent.noise import SeededNoise
 from wevent.releases.smoothing import published, smooth

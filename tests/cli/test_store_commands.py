@@ -14,6 +14,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.cli.support import config, printed
 
 from wevent.cli import tour
 from wevent.cli.main import main
@@ -38,21 +39,10 @@ def whole_city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tour.write_city(folder, 60, 6, 1)
     text = (folder / "wevent.toml").read_text()
     (folder / "wevent.toml").write_text(text.replace('"auto"', '"uniform"'))
-    start = ["publish", *config(folder), "--events", str(folder / "events.csv"), "--quiet"]
+    start = ["publish", *config(folder), "--events", str(folder / "events.csv")]
     people = ["--requirements", str(folder / "requirements.csv"), "--until", "2024-05-01T01:30Z"]
     assert main([*start, *people]) == 0
     return folder
-
-
-def said(words: list[str], capsys: pytest.CaptureFixture[str], code: int = 0) -> str:
-    capsys.readouterr()
-    assert main(words) == code
-    heard = capsys.readouterr()
-    return heard.out + heard.err
-
-
-def config(folder: Path) -> list[str]:
-    return ["--config", str(folder / "wevent.toml")]
 
 
 @pytest.mark.parametrize("name", ["city", "whole_city"])
@@ -61,9 +51,11 @@ def test_releases_in_every_form(
 ) -> None:
     """CSV, NDJSON and Parquet hold the same, counts of a filter and whole ones; the table has a line for each slot."""
     city: Path = request.getfixturevalue(name)
-    rows = list(csv.DictReader(io.StringIO(said(["releases", *config(city), "--format", "csv"], capsys))))
+    rows = list(csv.DictReader(io.StringIO(printed(["releases", *config(city), "--format", "csv"], capsys))))
     assert len(rows) == 6 * 12
-    lines = [json.loads(line) for line in said(["releases", *config(city), "--format", "ndjson"], capsys).splitlines()]
+    lines = [
+        json.loads(line) for line in printed(["releases", *config(city), "--format", "ndjson"], capsys).splitlines()
+    ]
     assert [line["slot"] for line in lines] == [1, 2, 3, 4, 5, 6]
     values = ("standard_error", "low", "high", "raw", "raw_standard_error")
     for row in rows:
@@ -81,7 +73,7 @@ def test_releases_in_every_form(
         if name == "whole_city" and row["raw"]:
             assert row["raw"] == row["count"]
     path = tmp_path / "r.parquet"
-    said(["releases", *config(city), "--format", "parquet", "--output", str(path)], capsys)
+    printed(["releases", *config(city), "--format", "parquet", "--output", str(path)], capsys)
     with duckdb.connect() as connection:
         kept = connection.execute(
             "SELECT slot, cell, count, low, raw, raw_standard_error FROM read_parquet(?)", [str(path)]
@@ -90,8 +82,8 @@ def test_releases_in_every_form(
     key = ("slot", "cell", "count", "low", "raw", "raw_standard_error")
     wanted = [(int(r["slot"]), r["cell"], *(float(r[k]) if r[k] else None for k in key[2:])) for r in rows]
     assert sorted(map(str, ((s, c, float(n), *more) for s, c, n, *more in kept))) == sorted(map(str, wanted))
-    assert len(re.findall("│ 2024", said(["releases", *config(city)], capsys).replace("│ 2024-05", "│ 2024"))) == 6
-    assert "--output" in said(["releases", *config(city), "--format", "parquet"], capsys, code=2)
+    assert len(re.findall("│ 2024", printed(["releases", *config(city)], capsys).replace("│ 2024-05", "│ 2024"))) == 6
+    assert "--output" in printed(["releases", *config(city), "--format", "parquet"], capsys, code=2)
 
 
 @pytest.mark.parametrize("name", ["city", "whole_city"])
@@ -101,11 +93,11 @@ def test_smoothing_from_the_store(
     """The store and the CSV that is made of it give the same history, for every mechanism."""
     city: Path = request.getfixturevalue(name)
     path = tmp_path / "releases.csv"
-    said(["releases", *config(city), "--format", "csv", "--output", str(path)], capsys)
-    from_store = said(["smooth", *config(city)], capsys)
-    assert from_store == said(["smooth", str(path)], capsys)
+    printed(["releases", *config(city), "--format", "csv", "--output", str(path)], capsys)
+    from_store = printed(["smooth", *config(city)], capsys)
+    assert from_store == printed(["smooth", str(path)], capsys)
     assert len(from_store.splitlines()) > 12
-    assert "not both" in said(["smooth", str(path), *config(city)], capsys, code=2)
+    assert "not both" in printed(["smooth", str(path), *config(city)], capsys, code=2)
 
 
 def test_plots(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,21 +105,21 @@ def test_plots(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert (city / "city.png").read_bytes()[:4] == b"\x89PNG"
     for more, spends in (([], True), (["--public"], False)):
         path = tmp_path / "plot.html"
-        said(["plot", *config(city), "--output", str(path), *more], capsys)
+        printed(["plot", *config(city), "--output", str(path), *more], capsys)
         page = path.read_text("utf-8")
         assert ("operator only" in page) == spends
         assert not re.search(r"(src|href)=[\"']?http", page)
-    assert ".png or .html" in said(["plot", *config(city), "--output", "x.pdf"], capsys, code=2)
+    assert ".png or .html" in printed(["plot", *config(city), "--output", "x.pdf"], capsys, code=2)
 
 
 def test_audit(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 0 and every promise; with forged charges 1, the slot and the class."""
-    words = said(["audit", str(city / "city.db"), "--empirical", "--runs", "20"], capsys)
+    words = printed(["audit", str(city / "city.db"), "--empirical", "--runs", "20"], capsys)
     assert "every promise was kept" in words
     assert "neighbouring streams" in words
     assert "worst window" in words
     assert "no stream" not in words
-    assert "city" in said(["audit", str(city / "city.db"), "--stream", "village"], capsys, code=3)
+    assert "city" in printed(["audit", str(city / "city.db"), "--stream", "village"], capsys, code=3)
 
 
 def test_wishes(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,31 +129,33 @@ def test_wishes(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     here = ["--config", str(copy)]
     people = tmp_path / "people.csv"
     people.write_text("user,epsilon,window\nann,Strict,Hour\nbob,1,4\n")
-    assert "2 joined" in said(["requirements", "import", *here, str(people)], capsys)
-    assert "0 joined, 2 unchanged" in said(["requirements", "import", *here, str(people)], capsys)
-    said(["requirements", "set", *here, "ann", "--leave"], capsys)
-    said(["requirements", "set", *here, "bob", "--epsilon", "Open", "--window", "Hour"], capsys)
-    assert "level" in said(["requirements", "set", *here, "bob", "--epsilon", "Huge", "--window", "1"], capsys, code=2)
-    assert said(["requirements", "list", *here], capsys).splitlines()[1:] == ["bob,1,2,4,,,pending,set"]
-    assert len(said(["requirements", "list", *here, "--history"], capsys).splitlines()) == 5
+    assert "2 joined" in printed(["requirements", "import", *here, str(people)], capsys)
+    assert "0 joined, 2 unchanged" in printed(["requirements", "import", *here, str(people)], capsys)
+    printed(["requirements", "set", *here, "ann", "--leave"], capsys)
+    printed(["requirements", "set", *here, "bob", "--epsilon", "Open", "--window", "Hour"], capsys)
+    assert "level" in printed(
+        ["requirements", "set", *here, "bob", "--epsilon", "Huge", "--window", "1"], capsys, code=2
+    )
+    assert printed(["requirements", "list", *here], capsys).splitlines()[1:] == ["bob,1,2,4,,,pending,set"]
+    assert len(printed(["requirements", "list", *here, "--history"], capsys).splitlines()) == 5
 
 
 def test_publish_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nobody registered, nothing due, another setting: clear words and codes; then on where it stopped."""
     tour.write_city(tmp_path, 40, 4, 1)
-    events = ["--events", str(tmp_path / "events.csv"), "--quiet"]
+    events = ["--events", str(tmp_path / "events.csv")]
     start = ["publish", *config(tmp_path), *events]
-    assert "--requirements" in said([*start, "--until", "2024-05-01T00:30Z"], capsys, code=2)
+    assert "--requirements" in printed([*start, "--until", "2024-05-01T00:30Z"], capsys, code=2)
     start += ["--requirements", str(tmp_path / "requirements.csv")]
-    assert "next is slot 3" in said([*start, "--until", "2024-05-01T00:30Z"], capsys)
-    assert "no slot was due" in said([*start, "--until", "2024-05-01T00:30Z"], capsys)
-    assert "next is slot 5" in said([*start, "--until", "2024-05-01T01:00Z"], capsys)
-    assert "closing" in said([*start, "--follow"], capsys, code=2)
-    assert "--events" in said(["publish", *config(tmp_path)], capsys, code=2)
-    assert "events accepted" in said(["status", *config(tmp_path)], capsys)
+    assert "next is slot 3" in printed([*start, "--until", "2024-05-01T00:30Z"], capsys)
+    assert "no slot was due" in printed([*start, "--until", "2024-05-01T00:30Z"], capsys)
+    assert "next is slot 5" in printed([*start, "--until", "2024-05-01T01:00Z"], capsys)
+    assert "closing" in printed([*start, "--follow"], capsys, code=2)
+    assert "--events" in printed(["publish", *config(tmp_path)], capsys, code=2)
+    assert "events accepted" in printed(["status", *config(tmp_path)], capsys)
     (tmp_path / "wevent.toml").write_text((tmp_path / "wevent.toml").read_text().replace('"15 min"', '"5 min"'))
-    assert "slots.width was" in said(start, capsys, code=3)
-    assert "no such file" in said(["publish", "--config", str(tmp_path / "none.toml")], capsys, code=2).lower()
+    assert "slots.width was" in printed(start, capsys, code=3)
+    assert "no such file" in printed(["publish", "--config", str(tmp_path / "none.toml")], capsys, code=2).lower()
 
 
 def test_no_secret_is_told(
@@ -177,26 +171,26 @@ def test_no_secret_is_told(
     lines += [f"{SECRET},{PLACE},{PLACE}", f"{SECRET},2024-05-01T00:05:00Z,Harbour,{PLACE}"]
     (tmp_path / "events.csv").write_text("\n".join(lines) + "\n")
     caplog.set_level(logging.DEBUG)
-    heard = []
+    output = []
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         start = ["publish", *config(tmp_path), "--events", str(tmp_path / "events.csv")]
         people = ["--requirements", str(tmp_path / "requirements.csv")]
-        heard.append(said([*start, *people, "--until", "2024-05-01T00:30Z"], capsys))
-        heard.append(said(["audit", str(tmp_path / "city.db"), "--html", str(tmp_path / "page.html")], capsys))
-        heard.append(said(["status", *config(tmp_path)], capsys))
+        output.append(printed([*start, *people, "--until", "2024-05-01T00:30Z"], capsys))
+        output.append(printed(["audit", str(tmp_path / "city.db"), "--html", str(tmp_path / "page.html")], capsys))
+        output.append(printed(["status", *config(tmp_path)], capsys))
         broken = tmp_path / "broken.csv"
         broken.write_text(f"user,epsilon,window\n{SECRET},many,Hour\n")
-        heard.append(said(["requirements", "import", *config(tmp_path), str(broken)], capsys, code=2))
+        output.append(printed(["requirements", "import", *config(tmp_path), str(broken)], capsys, code=2))
         (tmp_path / "headless.csv").write_text(f"{SECRET},2024-05-01,{PLACE}\n")
         more = ["publish", *config(tmp_path), "--events", str(tmp_path / "headless.csv")]
-        heard.append(said([*more, "--until", "2024-05-01T00:45Z"], capsys, code=2))
+        output.append(printed([*more, "--until", "2024-05-01T00:45Z"], capsys, code=2))
         (tmp_path / "broken.parquet").write_bytes(b"PAR1" + SECRET.encode() * 9 + b"PAR1")
         more = ["publish", *config(tmp_path), "--events", str(tmp_path / "broken.parquet")]
-        heard.append(said([*more, "--until", "2024-05-01T00:45Z"], capsys, code=2))
+        output.append(printed([*more, "--until", "2024-05-01T00:45Z"], capsys, code=2))
         (tmp_path / "city.db-shm").unlink(missing_ok=True)
-        heard.append((tmp_path / "page.html").read_text("utf-8"))
-    everything = "\n".join([*heard, caplog.text, *(str(one.message) for one in warned)])
+        output.append((tmp_path / "page.html").read_text("utf-8"))
+    everything = "\n".join([*output, caplog.text, *(str(one.message) for one in warned)])
     assert SECRET not in everything
     assert PLACE not in everything
     assert "Traceback" not in everything
@@ -231,7 +225,7 @@ def test_killed_by_hand(tmp_path: Path) -> None:
 
 def test_the_tour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`wevent demo` without a folder leaves nothing behind."""
-    words = said(["demo", "--people", "30", "--slots", "2"], capsys)
+    words = printed(["demo", "--people", "30", "--slots", "2"], capsys)
     assert "every promise was kept" in words
     found = re.search(r"in (/\S+)", words)
     assert found is not None
@@ -241,12 +235,12 @@ def test_the_tour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_status_counts_files_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Refused events of files that are read again are those of the last run, in the words of its summary."""
     tour.write_city(tmp_path, 20, 6, 1)
-    publish = ["publish", *config(tmp_path), "--events", str(tmp_path / "events.csv"), "--quiet"]
-    said([*publish, "--requirements", str(tmp_path / "requirements.csv"), "--until", "2024-05-01T00:15Z"], capsys)
+    publish = ["publish", *config(tmp_path), "--events", str(tmp_path / "events.csv")]
+    printed([*publish, "--requirements", str(tmp_path / "requirements.csv"), "--until", "2024-05-01T00:15Z"], capsys)
     for minutes in (30, 45):
-        heard = said([*publish, "--until", f"2024-05-01T00:{minutes}Z"], capsys)
-    status = said(["status", *config(tmp_path)], capsys)
-    refused = [line.strip() for line in heard.splitlines() if "in slots that" in line]
+        output = printed([*publish, "--until", f"2024-05-01T00:{minutes}Z"], capsys)
+    status = printed(["status", *config(tmp_path)], capsys)
+    refused = [line.strip() for line in output.splitlines() if "in slots that" in line]
     assert len(refused) == 2
     assert "events refused in the last run, by reason:" in status
     for line in refused:

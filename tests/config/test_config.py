@@ -13,7 +13,7 @@ from wevent.config.durations import show_duration, to_microseconds
 from wevent.config.read import read_config, to_config, witness_path, write_example
 from wevent.config.requirement_files import parse_requirement, read_requirement_file
 from wevent.errors import InvalidRequirement, InvalidSetting, Unreadable, WrongKind
-from wevent.recipes import ESTIMATORS
+from wevent.mechanisms import ESTIMATORS
 
 
 def test_the_example(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from enum import StrEnum
 
 from tests.oracle import DynamicReq, FixedReq
 
+from wevent.mechanisms import EstimatorName
+
 Req = FixedReq | DynamicReq
 
 GROUP = "unlisted"
@@ -106,7 +108,7 @@ class History:
 
     Attributes:
         recipe: the name of a recipe.
-        estimator: for `auto`, one of the words of `recipes.ESTIMATORS`.
+        estimator: for `auto`, one of the words of `mechanisms.ESTIMATORS`.
         fast: compiled rows, or numpy.
         infeasible: `project` or `reject`.
         rest: `all` or `own`.
@@ -119,7 +121,7 @@ class History:
     """
 
     recipe: str
-    estimator: str
+    estimator: EstimatorName
     fast: bool
     infeasible: str
     rest: str

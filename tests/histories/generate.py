@@ -29,7 +29,7 @@ from tests.histories.events import (
 from tests.histories.profiles import COMMON, DYNAMIC, Profile
 from tests.oracle import DynamicReq, FixedReq
 
-from wevent.recipes import ESTIMATORS
+from wevent.mechanisms import ESTIMATORS
 
 EPSILONS = [10**8, 5 * 10**8, 10**9, 3 * 10**9, 10**10]
 ENDINGS = [Ending.PUBLISH] * 6 + [Ending.SKIP] * 2 + [Ending.NATURAL] * 2 + [Ending.LOSE]

@@ -13,8 +13,8 @@ from wevent.budgets.ledger import Offer
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed
 from wevent.decisions.change import DecisionInput, Trigger, Verdict
+from wevent.mechanisms import publisher_of
 from wevent.noise import StudyNoise
-from wevent.recipes import RECIPES
 from wevent.releases.journal import Charge, MemoryJournal, Outcome
 from wevent.releases.publisher import Mechanism, Publisher
 from wevent.releases.release import Release
@@ -115,8 +115,8 @@ def build(history: History, script: Script, mechanism: Mechanism | None = None) 
     if mechanism is not None:
         publisher = Publisher(register, CELLS, mechanism, **settings)
     else:
-        settings |= {"estimator": history.estimator} if history.recipe == "auto" else {}
-        publisher = RECIPES[history.recipe](register, CELLS, **settings)
+        estimator = history.estimator if history.recipe == "auto" else None
+        publisher = publisher_of(history.recipe, register, CELLS, estimator, **settings)
     publisher.trigger = _Scripted(script, publisher.trigger)
     return publisher, journal
 
@@ -124,8 +124,8 @@ def build(history: History, script: Script, mechanism: Mechanism | None = None) 
 def mechanism_of(history: History) -> Mechanism:
     """The mechanism of a history's recipe, as a library's user would hand it to several publishers."""
     register = Register.from_rows({user: package(asked) for user, asked in history.founders})
-    settings = {"estimator": history.estimator} if history.recipe == "auto" else {}
-    return RECIPES[history.recipe](register, CELLS, **settings).mechanism
+    estimator = history.estimator if history.recipe == "auto" else None
+    return publisher_of(history.recipe, register, CELLS, estimator).mechanism
 
 
 @cache

@@ -20,6 +20,8 @@ from tests.histories.run import promises
 from tests.histories.search import same_spends
 from tests.oracle import DynamicReq, FixedReq
 
+from wevent.mechanisms import EstimatorName
+
 
 def fixed(epsilon: float, window: int) -> FixedReq:
     return FixedReq(round(epsilon * 10**9), window)
@@ -35,7 +37,7 @@ def history(
     events: dict[int, list[Event]],
     slots: int,
     *,
-    estimator: str = "unbiased",
+    estimator: EstimatorName = "unbiased",
     fast: bool = False,
     infeasible: str = "project",
     group: Req | None = None,

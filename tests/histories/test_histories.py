@@ -14,7 +14,7 @@ from tests.histories.profiles import DYNAMIC, PROFILES
 from tests.histories.reached import Kind, Pair, Reached
 from tests.histories.search import same_spends, search
 
-from wevent.recipes import ESTIMATORS, RECIPES
+from wevent.mechanisms import ESTIMATORS, RECIPES
 
 QUICK = 30
 """Histories of each profile in every run."""

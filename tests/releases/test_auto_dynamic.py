@@ -17,10 +17,10 @@ from wevent.budgets.schedules import Proposal, Serves
 from wevent.budgets.view import LedgerView
 from wevent.cohorts.requirement import Requirement
 from wevent.decisions.change_detection import ChangeDetectionTrigger
+from wevent.mechanisms import ESTIMATORS, EstimatorName
 from wevent.noise import SeededNoise
-from wevent.recipes import ESTIMATORS
-from wevent.releases.filters import StateSpace
 from wevent.releases.release import Decision
+from wevent.releases.state_space import StateSpace
 from wevent.study.window_check import DynamicWindowCheck
 from wevent.units import UNBOUNDED, Units
 
@@ -50,7 +50,7 @@ def places(slots: int, seed: int = 1) -> list[Any]:
 
 
 @every_word
-def test_where_all_are_fixed_nothing_changes(word: str) -> None:
+def test_where_all_are_fixed_nothing_changes(word: EstimatorName) -> None:
     """Through joins, leaves and changes, `auto` releases what it would if it knew fixed requirements only."""
     rng = np.random.default_rng(2)
     people = {f"user-{k}": Fixed(float(rng.choice([0.2, 1, 3])), int(rng.choice([3, 8, 20]))) for k in range(40)}
@@ -111,7 +111,7 @@ def error(releases: list[Release], data: list[Any]) -> float:
 @fast
 @pytest.mark.slow
 @pytest.mark.parametrize("word", ["pooled", "uncorrected"])
-def test_a_dynamic_stream_is_as_useful_as_a_fixed_one(word: str, fast: bool) -> None:
+def test_a_dynamic_stream_is_as_useful_as_a_fixed_one(word: EstimatorName, fast: bool) -> None:
     """Constant requirements on both sides: the error is at most half as much again as in the fixed run (3 seeds)."""
     epsilon, data = np.random.default_rng(6).choice([0.5, 1, 2], PEOPLE).tolist(), places(120)
     errors = []
@@ -124,7 +124,7 @@ def test_a_dynamic_stream_is_as_useful_as_a_fixed_one(word: str, fast: bool) -> 
 
 @fast
 @every_word
-def test_moving_requirements_keep_every_window(word: str, fast: bool) -> None:
+def test_moving_requirements_keep_every_window(word: EstimatorName, fast: bool) -> None:
     """Everybody may ask for something else before every slot, restarts included: the worst window is at most 1.000."""
     rng = np.random.default_rng(7)
     table = [Dynamic((e, w), b) for e in (0.5, 1, 2) for w in (2, 5, 9) for b in ((1, 3), (2, 7), (100, 1))]

@@ -14,11 +14,11 @@ from wevent.budgets.paced import PacedWithChangeDetection
 from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.estimators import Unbiased
 from wevent.errors import CorruptState, StoreVersion
+from wevent.mechanisms import ESTIMATORS
 from wevent.noise import SeededNoise
-from wevent.recipes import ESTIMATORS
-from wevent.releases.filters import StateSpace
 from wevent.releases.journal import MemoryJournal, Outcome
 from wevent.releases.release import Release
+from wevent.releases.state_space import StateSpace
 
 REGISTER = Register.from_arrays(np.repeat([0.5, 1.0, 2.0], 20), np.tile([3, 5, 9], 20))
 

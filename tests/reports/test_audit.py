@@ -12,6 +12,7 @@ from tests.store.scene import LEVELS, Town, config, random_rows
 from tests.support import quick_and_slow
 
 from wevent import Dynamic, Fixed
+from wevent.mechanisms import EstimatorName
 from wevent.reports.audit import audit
 from wevent.reports.findings import Audit
 from wevent.reports.history import Asked, SlotRecord, StreamHistory, read_history
@@ -210,13 +211,13 @@ def test_forged_history(town: Town) -> None:
 
 
 @pytest.mark.parametrize(
-    "way", quick_and_slow([("uniform", {})], [("pbd", {}), ("auto", {}), ("auto", {"estimator": "pooled"})])
+    "way", quick_and_slow([("uniform", None)], [("pbd", None), ("auto", None), ("auto", "pooled")])
 )
-def test_neighbouring_streams(way: tuple[str, dict[str, str]]) -> None:
+def test_neighbouring_streams(way: tuple[str, EstimatorName | None]) -> None:
     """It does not refute its promise, and does refute one that it never made (wrong in one of 1,000 runs each)."""
-    mechanism, told = way
-    trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150, **told)
+    mechanism, estimator = way
+    trial = try_mechanism(mechanism, Privacy(), ONE, 2, 150, estimator)
     assert not trial.refuted
     assert trial.window == 2
-    broken = try_mechanism(mechanism, Privacy(), 50 * ONE, 1, 150, **told)
+    broken = try_mechanism(mechanism, Privacy(), 50 * ONE, 1, 150, estimator)
     assert broken.loss.refutes(1.0)

@@ -18,9 +18,9 @@ from wevent import Decision, Fixed, Mechanism, Publisher, Register, Slot, auto, 
 from wevent.budgets.paced import Paced
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
+from wevent.mechanisms import ESTIMATORS, EstimatorName
 from wevent.noise import SeededNoise
-from wevent.recipes import ESTIMATORS
-from wevent.releases.filters import StateSpace
+from wevent.releases.state_space import StateSpace
 
 WISHES = [
     (0.6, 40),
@@ -88,7 +88,7 @@ def test_error_bars_hold(kind: str, estimator: str) -> None:
 
 
 @pytest.mark.parametrize("word", ESTIMATORS)
-def test_no_estimator_that_can_be_chosen_misleads(word: str) -> None:
+def test_no_estimator_that_can_be_chosen_misleads(word: EstimatorName) -> None:
     """Budgets and windows far apart, people who stay: no large cell is shown empty, 70 % of the intervals hold."""
     rng = np.random.default_rng(1)
     chance = rng.dirichlet(np.ones(30))

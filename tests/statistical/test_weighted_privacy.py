@@ -20,6 +20,7 @@ from wevent.decisions import weighting
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased
 from wevent.decisions.pooled import Pooled
+from wevent.mechanisms import EstimatorName
 from wevent.noise import SeededNoise
 from wevent.releases.empirical import EmpiricalLoss, compare
 from wevent.units import NANO
@@ -95,7 +96,7 @@ def test_a_contrast_that_costs_too_much_shows(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["unbiased", "uncorrected", "pooled"])
-def test_auto_over_a_window(estimator: str) -> None:
+def test_auto_over_a_window(estimator: EstimatorName) -> None:
     """Three slots of a window of three, filtered counts and all: 1,200 publishers show less than E = 2."""
     seen: list[list[tuple[int, ...]]] = [[], []]
     noise = SeededNoise(54)

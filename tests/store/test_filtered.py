@@ -19,7 +19,7 @@ from wevent.cohorts.requirement import Requirement
 from wevent.config.read import to_config
 from wevent.errors import CorruptState, SettingsChanged, StoreUnavailable, StoreVersion
 from wevent.events.gathering import SlotRows
-from wevent.recipes import ESTIMATORS
+from wevent.mechanisms import ESTIMATORS
 from wevent.releases.journal import Charge, Outcome
 from wevent.releases.release import Decision, Release
 from wevent.reports.audit import audit

@@ -9,7 +9,7 @@ import pytest
 from wevent.study.experiment import Experiment, load
 from wevent.study.protocols.printed_methods.methods import METHODS
 from wevent.study.protocols.score import PARTS
-from wevent.study.reporting.report import _ORDER
+from wevent.study.reporting.report import ORDER
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 FILES = sorted(FOLDER.glob("*.toml"))
@@ -30,12 +30,12 @@ def test_every_file_loads(path: Path) -> None:
 
 def test_every_table_and_figure_is_there() -> None:
     """The paper's two tables and its figures, ours besides, and a template; the report knows their order."""
-    assert {path.stem for path in FILES} == {*_ORDER, "compare"}
+    assert {path.stem for path in FILES} == {*ORDER, "compare"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_shared_runs_are_shared(path: Path) -> None:
-    """Whoever shows the runs of another asks for points, mechanisms and metrics that the other runs."""
+    """An experiment that shows the runs of another names points, mechanisms and metrics that the other runs."""
     experiment = load(path)
     if experiment.runs is None:
         return
@@ -61,7 +61,7 @@ def test_sweeps_are_those_of_the_paper(prefix: str) -> None:
 def test_ratios() -> None:
     """Two types: E of 1.0 and 0.6 at w = 120, w of 40 and 120 at E = 0.6; the first has 10 % to 90 % of the users."""
     for name, first, second in (
-        ("ratio_of_budgets", (1.0, 120), (0.6, 120)),
+        ("ratio_of_epsilons", (1.0, 120), (0.6, 120)),
         ("ratio_of_windows", (0.6, 40), (0.6, 120)),
     ):
         points = list(named(name).points(["sin"]))

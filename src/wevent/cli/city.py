@@ -1,7 +1,7 @@
-"""A simulated city: a number of people and a seed come in, who is where in every slot goes out.
+"""Simulates a city: says in which district each resident is in every slot.
 
-Nobody in it is real, so that its true counts may be held against the released ones. The seed moves people
-and nothing else: noise comes from the operating system, as always.
+Nobody in it is real, so that its true counts may be compared with the released ones. The seed moves residents and
+nothing else: noise comes from the operating system.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class City:
         self._home = self._random.choice(len(DISTRICTS), people, p=homes)
         self._work = self._random.choice(len(DISTRICTS), people, p=works)
         self._goes = self._random.normal(32, 4, people)  # around eight o'clock
-        self._goes[self._random.random(people) < 0.3] = np.inf  # some stay in their district
+        self._goes[self._random.random(people) < 0.3] = np.inf  # these stay in their district
         self._returns = self._random.normal(70, 5, people)  # around half past five
 
     def move(self, slot: int) -> npt.NDArray[np.int64]:
-        """The district of everybody in a slot, -1 for somebody out of town (axes: person).
+        """The district of each resident in a slot, -1 out of town (axes: person).
 
-        Slots are asked for in order, each once: every slot has strollers of its own.
+        Call it once for each slot, in order: every slot draws its own strollers.
         """
         quarter = (slot - 1) % QUARTERS
         busy = (self._goes <= quarter) & (quarter < self._returns)

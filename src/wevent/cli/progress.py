@@ -9,19 +9,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from wevent.cli.ending import say
+from wevent.cli.options import Volume
+from wevent.cli.output import say
 from wevent.events.names import show_name
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from wevent.releases.release import Release
+
 
 class ProgressBar:
-    """Shows which file is read and how many slots are released; nothing where nobody looks."""
+    """Shows in a terminal which file is read and how many slots are released; with `verbose` as lines, anywhere."""
 
-    def __init__(self, quiet: bool, total: int | None) -> None:
+    def __init__(self, volume: Volume, total: int | None) -> None:
         self._progress: Progress | None = None
-        if not quiet and sys.stderr.isatty():
+        self._verbose = volume.verbose
+        if not volume.quiet and not volume.verbose and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import Progress
 
@@ -41,19 +45,23 @@ class ProgressBar:
 
     def reading(self, path: Path) -> None:
         """A file is about to be read."""
+        if self._verbose:
+            say(f"reading {path}")
         if self._progress is not None:
             from rich.markup import escape
 
             self._progress.update(self._task, description=f"reading {escape(show_name(path.name))}")
 
-    def advance(self, slot: int) -> None:
+    def advance(self, release: Release) -> None:
         """A slot is released."""
+        if self._verbose:
+            say(f"slot {release.slot}: {release.decision}")
         if self._progress is not None:
-            self._progress.update(self._task, description=f"slot {slot}", advance=1)
+            self._progress.update(self._task, description=f"slot {release.slot}", advance=1)
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """Leave the terminal to somebody else, such as a question."""
+        """Leave the terminal to a question."""
         if self._progress is not None:
             self._progress.stop()
         yield
@@ -61,7 +69,7 @@ class ProgressBar:
             self._progress.start()
 
     def warn(self, words: str) -> None:
-        """Something that the operator should know of happened; it is said above the bar."""
+        """Tell the operator something above the bar."""
         if self._progress is not None:
             self._progress.console.print(f"wevent: {show_name(words)}", markup=False, highlight=False)
         else:

@@ -1,4 +1,4 @@
-"""How well a run went: releases, truth and spends come in, errors and the worst window go out."""
+"""Measures how well a simulation went: errors of the counts, and the worst window of all people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wevent.budgets.feasibility import Promise, uses
-from wevent.cli.wishes import Wishes
+from wevent.cli.city_requirements import CityRequirements
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Release
 
@@ -52,7 +52,7 @@ class Spends:
             places = members.register.positions(users, trace.slot)
             self._units[persons, trace.slot - 1] = trace.spent[members.rows()[places]]
 
-    def worst(self, wishes: Wishes) -> tuple[Fraction, int]:
+    def worst(self, requirements: CityRequirements) -> tuple[Fraction, int]:
         """The largest spent/allowed over all windows of all people, and how many windows there were.
 
         Guarantees:
@@ -62,7 +62,7 @@ class Spends:
         largest, windows = Fraction(0), 0
         known: dict[tuple[bytes, tuple[Promise, ...]], tuple[Fraction, int]] = {}
         for person, units in enumerate(self._units):
-            promises = wishes.promises(person)
+            promises = requirements.promises(person)
             key = units.tobytes(), tuple(promises)
             if key not in known:
                 ratios = [use.ratio for use in uses(units.tolist(), promises)]

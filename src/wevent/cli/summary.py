@@ -1,6 +1,6 @@
-"""Says at the end of `wevent publish` and `wevent check` what was accepted, refused and released, and what comes next.
+"""Tells at the end of `wevent publish` and `wevent check` what was accepted, refused and released, and what comes next.
 
-It goes to the error stream and is the operator's: numbers of events must not be published.
+It is the operator's: numbers of events must not be published.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wevent.config.model import Config
@@ -25,7 +25,7 @@ class RunEnd:
         due: for a run that only tries, how many slots would be released; None for one that did release.
         left: how many slots are due and were not released, because the run was stopped or failed.
         waiting: how many accepted events wait for their slots.
-        stopped: whether somebody stopped it.
+        stopped: whether a signal stopped it.
     """
 
     next_slot: int
@@ -80,6 +80,28 @@ def summary(config: Config, totals: RunTotals, end: RunEnd) -> Iterator[str]:
         f"next    slot {coming:,}, {show_instant(timeline.start(coming))} to {show_instant(timeline.end(coming))}; "
         f"{_when(config, end, coming)}"
     )
+
+
+def as_dict(config: Config, totals: RunTotals, end: RunEnd) -> dict[str, Any]:
+    """The same for programs."""
+    from wevent.events.staging import ACCEPTED
+    from wevent.events.timeline import show_instant
+
+    first, last = (None if time is None else show_instant(time) for time in (totals.seen.first, totals.seen.last))
+    return {
+        "stream": config.stream.name,
+        "next_slot": end.next_slot,
+        "would_release": end.due,
+        "decisions": dict(totals.decisions),
+        "due_and_not_released": end.left,
+        "stopped": end.stopped,
+        "accepted": totals.accepted,
+        "refused": {kind: number for kind, number in totals.tallies.items() if kind != ACCEPTED},
+        "waiting": end.waiting,
+        "first_time": first,
+        "last_time": last,
+        "unusable_files": [str(path) for path in totals.unusable],
+    }
 
 
 def refused_lines(tallies: Mapping[str, int], closing: str) -> list[str]:

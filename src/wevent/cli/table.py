@@ -1,4 +1,4 @@
-"""Lines for people: releases and results come in, aligned text goes out, line by line."""
+"""Prints the releases and the results of a simulation as aligned lines."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Table:
         """What was decided, how far off it was, and whether the promises were kept."""
         self._say()
         self._say("decisions      " + ", ".join(f"{decisions.get(kind, 0)} {kind}" for kind in Decision))
-        told = ("joined", "left", "returned", "changed")
-        self._say("people         " + ", ".join(f"{events.get(event, 0)} {event}" for event in told))
+        kinds = ("joined", "left", "returned", "changed")
+        self._say("people         " + ", ".join(f"{events.get(kind, 0)} {kind}" for kind in kinds))
         self._say(f"error          {'mean squared':>12}  {'mean absolute':>13}   of a district's count", _BOLD)
         for name, score in scores.items():
             self._say(f"  {name:12} {score.squared:>12,.1f}  {score.absolute:>13,.1f}")

@@ -1,4 +1,4 @@
-"""The whole way on a simulated city: files of events and requirements are written, published, plotted and audited.
+"""Writes the files of a simulated city, then publishes, plots, smooths and audits it.
 
 Every step is the command that an operator would type; only the city is made up.
 """
@@ -14,7 +14,7 @@ from typing import TextIO
 import numpy as np
 
 from wevent.cli.city import DISTRICTS, City
-from wevent.cli.wishes import LEVELS, Wishes
+from wevent.cli.city_requirements import LEVELS, CityRequirements
 from wevent.cohorts.requirement import Fixed
 from wevent.events.timeline import show_instant, to_instant
 from wevent.units import show, to_units
@@ -36,17 +36,16 @@ def tour(folder: Path | None, people: int, slots: int, seed: int, out: TextIO) -
 
 def write_city(folder: Path, people: int, slots: int, seed: int) -> None:
     """Write `events.csv`, `requirements.csv` and `wevent.toml` of a simulated city."""
-    users = [f"resident-{person:05d}" for person in range(people)]
-    wishes = Wishes(people, slots, seed, dynamic=False)
+    requirements = CityRequirements(people, slots, seed, dynamic=False)
     with (folder / "requirements.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("user", "epsilon", "window"))
         budgets = {value: name for name, value in LEVELS.budgets.items()}
         windows = {value: name for name, value in LEVELS.windows.items()}
-        for wish in wishes.at(1):
-            if isinstance(wish.requirement, Fixed):
-                asked = wish.requirement
-                writer.writerow((users[wish.person], budgets[asked.epsilon], windows[asked.window]))
+        for change in requirements.at(1):
+            if isinstance(change.requirement, Fixed):
+                level = budgets[change.requirement.epsilon], windows[change.requirement.window]
+                writer.writerow((change.user, *level))
     city, walk = City(people, seed), np.random.default_rng([seed, 2])
     with (folder / "events.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -56,7 +55,7 @@ def write_city(folder: Path, people: int, slots: int, seed: int) -> None:
             begins = START + (slot - 1) * _WIDTH
             for person in np.flatnonzero(district >= 0).tolist():
                 moment = begins + int(walk.integers(_WIDTH // 1_000_000)) * 1_000_000
-                writer.writerow((users[person], show_instant(moment), DISTRICTS[district[person]]))
+                writer.writerow((requirements.users[person], show_instant(moment), DISTRICTS[district[person]]))
     (folder / "wevent.toml").write_text(_config(), "utf-8")
 
 
@@ -98,11 +97,11 @@ def _walk(folder: Path, people: int, slots: int, seed: int, out: TextIO) -> int:
     out.write(f"a simulated city: {people:,} people, {slots} slots of 15 minutes, in {folder}\n\n")
     config = ["--config", str(folder / "wevent.toml")]
     until = show_instant(START + slots * _WIDTH)
-    events, asked = str(folder / "events.csv"), str(folder / "requirements.csv")
+    events, required = str(folder / "events.csv"), str(folder / "requirements.csv")
     steps: list[tuple[str, list[str]]] = [
         (
             "events become kept releases",
-            ["publish", *config, "--events", events, "--requirements", asked, "--until", until],
+            ["publish", *config, "--events", events, "--requirements", required, "--until", until],
         ),
         ("what was released last", ["releases", *config, "--first", str(max(1, slots - 7))]),
         ("a picture of it", ["plot", *config, "--output", str(folder / "city.png")]),

@@ -1,8 +1,8 @@
-"""Who is registered and in which row: people and what they ask for come in, positions and rows go out.
+"""Holds who is registered, at which position and in which row.
 
-The register knows people, not budgets: later on, which row somebody may share is decided by the
-ledger's history (`budgets.membership`). Positions are what integer slots are aligned with; they are
-stable, and a position is given to somebody else only after its former owner was forgotten.
+The register knows people, not budgets: the ledger's history decides which row a person may share (`budgets.placement`).
+Integer slots are aligned with positions. A position is stable: another person gets it only after its former owner was
+forgotten.
 """
 
 from __future__ import annotations
@@ -15,40 +15,50 @@ import numpy.typing as npt
 
 from wevent.cohorts.frames import people_of_frame
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
-from wevent.errors import AlreadyRegistered, InvalidRequirement, UnknownUser, WrongShape
+from wevent.errors import (
+    AlreadyRegistered,
+    CorruptState,
+    InvalidInput,
+    InvalidRequirement,
+    UnknownUser,
+    WrongShape,
+)
 from wevent.events.frames import DataFrame
 from wevent.units import to_units_array, to_window
 
 NOBODY = -1
 """The row of a position whose owner has left."""
 
+_NAMES = (str, int, type(None))
+"""Kinds of users that can be kept; None for a free position."""
+
 
 class Register:
-    """Positions, users, rows and what the first rows ask for.
+    """Positions, users, rows and what the first rows require.
 
-    Users of one fixed requirement share a row; a dynamic requirement gives a row of one's own; a
-    group is one row of declared size.
+    Users of one fixed requirement share a row; a person with a dynamic requirement has a row of their own;
+    a group is one row of declared size.
 
     Guarantees:
         A user keeps their position until they leave and are forgotten.
         No error and no repr names a user.
 
     Attributes:
-        table: the different requirements asked for at the start.
-        asks: for each row, which of them (axes: row).
+        table: the different requirements at the start.
+        required: for each row, the index of its requirement in the table (axes: row).
         sizes: for each row, how many people it stands for at the start (axes: row).
         groups: the rows that stand for declared groups, by name.
     """
 
     def __init__(self) -> None:
-        self._users: list[Hashable] | range = range(0)
-        self._position: dict[Hashable, int] | None = None
-        self._rows = np.empty(0, np.int64)
-        self._free: list[int] = []
-        self._departed: dict[Hashable, int] = {}
+        self._users: list[Hashable] | range = range(0)  # the owner of each position, None for free ones
+        self._position: dict[Hashable, int] | None = None  # of each user; made when first needed, then kept up to date
+        self._rows = np.empty(0, np.int64)  # the row of each position, longer than the users to make place for more
+        self._free: list[int] = []  # positions whose owners were forgotten; the last one is used first
+        self._departed: dict[Hashable, int] = {}  # positions of people who left and are not forgotten
         self.changes = object()  # another one after every change, so that no two registers are taken for one
         self.table: list[Requirement] = []
-        self.asks = np.empty(0, np.int64)
+        self.required = np.empty(0, np.int64)
         self.sizes = np.empty(0, np.int64)
         self.groups: dict[Hashable, int] = {}
 
@@ -137,19 +147,19 @@ class Register:
         rows[~own] = row_of_shared
         rows[own] = shared.size + np.arange(int(own.sum()))
         register.table = list(table)
-        register.asks = np.concatenate([shared, picked[own]])
-        register.sizes = np.bincount(rows, minlength=register.asks.size).astype(np.int64)
+        register.required = np.concatenate([shared, picked[own]])
+        register.sizes = np.bincount(rows, minlength=register.required.size).astype(np.int64)
         register._fill(users, rows)
         return register
 
     def with_group(self, name: Hashable, requirement: Requirement, size: int) -> Register:
-        """Add a row that stands for `size` people who always ask the same; return this register."""
+        """Add a row that stands for `size` people who always require the same; return this register."""
         if name in self.groups or name in self:
             raise AlreadyRegistered("a group or a user of this name is registered already")
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise WrongShape("the size of a group is a whole number of people from 1 on")
-        self.groups[name] = self.asks.size
-        self.asks = np.append(self.asks, len(self.table))
+        self.groups[name] = self.required.size
+        self.required = np.append(self.required, len(self.table))
         self.sizes = np.append(self.sizes, int(size))
         self.table.append(requirement)
         return self
@@ -187,9 +197,7 @@ class Register:
             self._users = np.asarray(users).tolist() if hasattr(users, "dtype") else list(users)
             self._position = {user: place for place, user in enumerate(self._users)}
             if len(self._position) != rows.size:
-                raise AlreadyRegistered(
-                    "the list of users names somebody twice, or is not as long as their requirements"
-                )
+                raise AlreadyRegistered("the list of users has a name twice, or is not as long as their requirements")
         self._rows = rows
         self.changes = object()
 
@@ -199,7 +207,7 @@ class Register:
         twin._users = self._users if isinstance(self._users, range) else list(self._users)
         twin._position = None if self._position is None else dict(self._position)
         twin._rows, twin._free, twin._departed = self._rows.copy(), list(self._free), dict(self._departed)
-        twin.table, twin.asks, twin.sizes = list(self.table), self.asks.copy(), self.sizes.copy()
+        twin.table, twin.required, twin.sizes = list(self.table), self.required.copy(), self.sizes.copy()
         twin.groups = dict(self.groups)
         return twin
 
@@ -209,7 +217,7 @@ class Register:
         self.changes = object()
 
     def add(self, user: Hashable, row: int) -> int:
-        """Register one more user (or one who comes back) and return the position."""
+        """Register one more user, or one who returns, and return the position."""
         place = self._find(user)
         if place is not None and self._rows[place] != NOBODY:
             raise AlreadyRegistered("this user is registered already; change the requirement instead")
@@ -233,6 +241,19 @@ class Register:
         self._rows[self.position(user)] = row
         self.changes = object()
 
+    def row(self, user: Hashable) -> int:
+        """The row of a registered user."""
+        return int(self._rows[self.position(user)])
+
+    def move_rows(self, target: Mapping[int, int]) -> None:
+        """Put everybody who is in one of these rows into another one, which is in none of them."""
+        if target:
+            sources = np.array(sorted(target), np.int64)
+            found = np.flatnonzero(np.isin(self.rows, sources))
+            into = np.array([target[row] for row in sources.tolist()], np.int64)
+            self._rows[found] = into[np.searchsorted(sources, self._rows[found])]
+            self.changes = object()
+
     def remove(self, user: Hashable) -> None:
         """End a registration; the position stays reserved until `forget`."""
         place = self.position(user)
@@ -241,7 +262,7 @@ class Register:
         self.changes = object()
 
     def forget(self, user: Hashable) -> None:
-        """Give the position of somebody who left free for somebody else."""
+        """Free the position of a user who left for another one."""
         place = self._departed.pop(user)
         self._index().pop(user)
         self._listed()[place] = None
@@ -265,13 +286,13 @@ class Register:
             found = np.fromiter((index.get(user, -1) for user in users), np.int64)
         if found.size and (found < 0).any():
             raise UnknownUser(
-                f"slot {slot} has somebody who is not registered; let them join before the slot, or count them "
+                f"slot {slot} has a person who is not registered; let them join before the slot, or count them "
                 "into a declared group (Register.unknown lists them). Nothing was spent.",
                 slot=slot,
             )
         if found.size and (self._rows[found] == NOBODY).any():
             raise UnknownUser(
-                f"slot {slot} has somebody who has left; leave them out, or let them join again before the slot. They "
+                f"slot {slot} has a person who has left; leave them out, or let them join again before the slot. They "
                 "must not be counted into a group while their windows are alive. Nothing was spent.",
                 slot=slot,
             )
@@ -280,9 +301,34 @@ class Register:
     def unknown(self, users: Iterable[Hashable]) -> list[Hashable]:
         """Those of `users` who are not registered and may be counted into a declared group; for the operator's eyes.
 
-        Whoever left is left out until their windows have closed: a group's row knows nothing of what they spent.
+        People who left are left out until their windows have closed: a group's row knows nothing of what they spent.
         """
         return [user for user in users if self._find(user) is None]
+
+    def state(self) -> dict[str, Any]:
+        """Positions, users and rows as plain values; users must be named by strings or whole numbers."""
+        users = self._users
+        numbered = isinstance(users, range)
+        if not numbered and not all(isinstance(user, _NAMES) and not isinstance(user, bool) for user in users):
+            raise InvalidInput("only users named by a string or a whole number can be kept; name them so")
+        return {
+            "users": len(users) if numbered else list(users),
+            "rows": self.rows.copy(),
+            "free": list(self._free),
+            "departed": [list(pair) for pair in self._departed.items()],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Register:
+        """The same people and rows again; what was required at the start is not kept."""
+        register, users = cls(), state["users"]
+        register._users = range(users) if isinstance(users, int) else users
+        register._rows, register._free, register._departed = state["rows"], state["free"], dict(state["departed"])
+        if register._rows.size != len(register._users):
+            raise CorruptState("the kept register has more or fewer rows than people; restore it from a whole copy")
+        if not isinstance(users, int):
+            register._position = {user: place for place, user in enumerate(users) if user is not None}
+        return register
 
     def _find(self, user: Hashable) -> int | None:
         if isinstance(self._users, range) and isinstance(user, int | np.integer):

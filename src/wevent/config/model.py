@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -15,7 +15,7 @@ from wevent.config.people import LevelsPart, LimitsPart, PeoplePart, SettingsTab
 from wevent.events.cells import Box, Cells, GridCells, NamedCells
 from wevent.events.formats import Columns, TimeUnit, Unterminated
 from wevent.events.timeline import Timeline, show_instant, to_instant
-from wevent.recipes import ESTIMATORS, RECIPES
+from wevent.mechanisms import RECIPES, EstimatorName
 from wevent.settings import Limits, Neighbours, Privacy, Rest, WhenInfeasible
 from wevent.units import MAX_WINDOW, show, to_units
 
@@ -42,9 +42,9 @@ def _known(name: str) -> str:
     return name
 
 
-def _estimator(name: str | None) -> str | None:
-    if name is not None and name not in ESTIMATORS:
-        raise ValueError(f"must be one of {', '.join(ESTIMATORS)}")
+def _estimator(name: object) -> object:
+    if name is not None and name not in get_args(EstimatorName):
+        raise ValueError(f"must be one of {', '.join(get_args(EstimatorName))}")
     return name
 
 
@@ -144,7 +144,7 @@ class PrivacyPart(SettingsTable):
     """`[privacy]`: the mechanism and what it promises."""
 
     mechanism: Annotated[str, AfterValidator(_known)] = "auto"
-    estimator: Annotated[str | None, AfterValidator(_estimator)] = None
+    estimator: Annotated[EstimatorName | None, BeforeValidator(_estimator)] = None
     neighbours: Neighbours = "add_remove"
     infeasible: WhenInfeasible = "project"
     rest: Rest = "all"

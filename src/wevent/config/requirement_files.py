@@ -16,7 +16,7 @@ from wevent.config.model import Config
 from wevent.config.people import LEAVE
 from wevent.errors import InvalidRequirement, Unreadable, WeventError, WrongKind
 from wevent.events.names import to_name
-from wevent.recipes import RECIPES
+from wevent.mechanisms import RECIPES
 from wevent.units import MAX_WINDOW
 
 COLUMNS = ("user", "epsilon", "window")

@@ -169,7 +169,7 @@ class Publisher(PublisherState):
             given.tally, selection, given.sizes, given.sensitivity, given.noise, self.filter.public
         )
         self.filter = self.filter.copy()
-        self.filter.disturb(jump)
+        self.filter.inflate_variance(jump)
         shown = self.filter.publish(given.offer.slot, evidence, self._largest_count)
         return Release(
             given.offer.slot,
@@ -198,16 +198,18 @@ class Publisher(PublisherState):
         if change_budget is not None and not self._detects_jumps(change_budget, sizes):
             return None
         gap = intervals.astype(np.float64)
-        seen = self.estimator.forecast(Offers(budgets, gap), sizes, s, self.filter.public)
-        errors = self.filter.forecast_error(gap, seen.noise, self._largest_count, watched=change_budget is not None)
-        return None if errors is None else errors + seen.lean
+        expected = self.estimator.forecast(Offers(budgets, gap), sizes, s, self.filter.public)
+        detects_jumps = change_budget is not None
+        errors = self.filter.forecast_error(gap, expected.noise, self._largest_count, detects_jumps=detects_jumps)
+        return None if errors is None else errors + expected.bias
 
     def _detects_jumps(self, change_budget: Units, sizes: npt.NDArray[np.int64]) -> bool:
         """Whether there were jumps, and such budgets would detect the next one."""
-        if not self.filter.reach > 0:
+        jump, s = self.filter.typical_jump, self.privacy.sensitivity
+        if not jump > 0:
             return False
-        selection = choose_threshold(change_budget, sizes, self.privacy.sensitivity)
-        return self.filter.reach > smallest_detectable_change(selection, self.privacy.sensitivity, len(self.domain))
+        selection = choose_threshold(change_budget, sizes, s)
+        return jump > smallest_detectable_change(selection, s, len(self.domain))
 
     @property
     def _largest_count(self) -> int:

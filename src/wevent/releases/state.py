@@ -16,7 +16,6 @@ import numpy.typing as npt
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.budgets.membership_state import membership_from_state, membership_state
 from wevent.budgets.single import Single
 from wevent.cohorts.histogram import Domain, Reader
 from wevent.cohorts.register import Register
@@ -83,7 +82,7 @@ class PublisherState(Single):
     @property
     def unfiltered(self) -> bool:
         """Whether the last published counts, which are integers, are all that is shown."""
-        return self.mechanism.filter is Unfiltered and self.estimator.whole
+        return self.mechanism.filter is Unfiltered and self.estimator.integer_counts
 
     def state(self) -> dict[str, Any]:
         """What every axis has planned and learned, by its name."""
@@ -106,7 +105,7 @@ class PublisherState(Single):
 
     def to_bytes(self) -> bytes:
         """The ledger, the membership and the state of every axis, for `restore`; the settings are not in it."""
-        members = membership_state(self.members)
+        members = self.members.state()
         return pack(
             {"cells": len(self.domain), "ledger": self.ledger.state(), "members": members, "axes": self.state()}
         )
@@ -130,7 +129,7 @@ class PublisherState(Single):
         fast, self.ledger = self.ledger.fast, Ledger.from_state(state["ledger"], self.privacy)
         self.ledger.fast = fast
         dynamic = self.schedule.dynamic is not None
-        self.members = membership_from_state(state["members"], self.ledger, dynamic=dynamic)
+        self.members = Membership.from_state(state["members"], self.ledger, dynamic=dynamic)
         self._reader.prepare(self.members.rows(), self.ledger.rows)
         self._restore_axes(state["axes"])
 
@@ -172,7 +171,7 @@ class PublisherState(Single):
         published = release.decision is Decision.PUBLISHED
         self.ledger.settle(published or release.decision is Decision.LOST)
         if published:
-            self.filter.keep(release.counts, release.standard_error)
+            self.filter.restore_counts(release.counts, release.standard_error)
 
     def forfeit(self, hold: int = 1) -> Release:
         """Give up the next slot after a restore: nobody spends until their windows have left it behind (SPEC §8).

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Fixed
 from wevent.events.slot import Slot
-from wevent.recipes import RECIPES
+from wevent.mechanisms import EstimatorName, publisher_of
 from wevent.releases.empirical import EmpiricalLoss, lower_bound, observed
 from wevent.settings import Privacy
 from wevent.units import to_epsilon
@@ -39,7 +38,7 @@ class NeighbourTrial:
 
 
 def try_mechanism(
-    mechanism: str, privacy: Privacy, epsilon: int, window: int, runs: int, **choices: Any
+    mechanism: str, privacy: Privacy, epsilon: int, window: int, runs: int, estimator: EstimatorName | None = None
 ) -> NeighbourTrial:
     """Run a mechanism with and without one person's rows in a whole window, `runs` times each.
 
@@ -49,7 +48,7 @@ def try_mechanism(
         epsilon: the person's budget, in units.
         window: the person's window.
         runs: how many on each stream.
-        choices: what the recipe is told besides.
+        estimator: of `auto`.
 
     Guarantees:
         With probability 0.999 the bound is not above the true loss.
@@ -60,7 +59,7 @@ def try_mechanism(
     others = {"other": 0, "strict": 1}
 
     def run(stream: int, number: int) -> Hashable:
-        publisher = RECIPES[mechanism](Register.from_rows(people), 2, privacy=privacy, fast=False, **choices)
+        publisher = publisher_of(mechanism, Register.from_rows(people), 2, estimator, privacy=privacy, fast=False)
         places = {**others, "target": 0} if stream else others
         released = [publisher.step(Slot(slot, places)) for slot in range(1, slots + 1)]
         return observed(released, [[1, 1]] * slots, reach=2)

@@ -43,7 +43,8 @@ def draw(
     slots = np.array([release.slot for release in releases])
     counts = np.array([release.counts for release in releases]).reshape(len(releases), len(cells))
     errors = np.array([release.standard_error for release in releases]).reshape(counts.shape)
-    shown = np.sort(np.argsort(-np.abs(counts).sum(axis=0), kind="stable")[:_MOST_CELLS])
+    counts = np.where(np.isfinite(errors), counts, np.nan)  # before the first publication there is nothing to draw
+    shown = np.sort(np.argsort(-np.nansum(np.abs(counts), axis=0), kind="stable")[:_MOST_CELLS])
     low, high = (np.where(np.isfinite(errors), end, np.nan) for end in interval(counts, errors))
     for cell in shown.tolist():
         (line,) = axes[0].step(slots, counts[:, cell], where="mid", label=_label(cells[cell]))

@@ -8,7 +8,7 @@ from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Requirement
 from wevent.config.model import Config
 from wevent.errors import InvalidSetting
-from wevent.recipes import RECIPES
+from wevent.mechanisms import publisher_of
 from wevent.releases.journal import Journal
 from wevent.releases.publisher import Publisher
 from wevent.store.effect import slot_of_clock
@@ -32,14 +32,15 @@ def build_publisher(config: Config, journal: Journal, people: Mapping[int, Requi
         register = Register.from_rows({person: widened(required, carry) for person, required in people.items()})
         if config.group is not None:
             register.with_group(GROUP, widened(config.group.requirement, carry), config.group.size)
-    return RECIPES[config.privacy.mechanism](
+    return publisher_of(
+        config.privacy.mechanism,
         register,
         list(config.cells.declared().names),
+        config.privacy.estimator,
         privacy=config.protection,
         journal=journal,
         history_slots=config.privacy.history_slots + carry - 1,
         fast=False,
-        **config.privacy.choices,
     )
 
 

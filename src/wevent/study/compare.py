@@ -1,4 +1,4 @@
-"""Compare mechanisms on one stream, now: names and settings come in, one row for each mechanism and round goes out."""
+"""Compares mechanisms on one stream, one row of results for each mechanism and round."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Comparison:
     Attributes:
         data: a data set, or the path of a CSV or Parquet file.
         mechanisms: their names.
-        epsilon: the least budget of anybody, if there is no file of requirements.
-        window: the longest window of anybody, if there is no file of requirements.
+        epsilon: the least epsilon of all users, if there is no file of requirements.
+        window: the longest window of all users, if there is no file of requirements.
         requirements: a file with user, epsilon, window.
         dynamic: a file with user, slot, epsilon, window and, if wanted, backward_epsilon, backward_window.
         slot_width: how long a slot is, where the file has times.

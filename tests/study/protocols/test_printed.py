@@ -206,7 +206,7 @@ def test_nothing_outside_the_study_imports_it() -> None:
 def test_publishing_never_loads_it() -> None:
     """Importing the package, its recipes and everything that publishes leaves the protocol, and the study, unloaded."""
     code = (
-        "import sys, wevent, wevent.recipes, wevent.releases.publisher, wevent.releases.journal; "
+        "import sys, wevent, wevent.mechanisms, wevent.releases.publisher, wevent.releases.journal; "
         "print([name for name in sys.modules if name.startswith('wevent.study')])"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -179,7 +179,7 @@ def test_an_unfinished_run_says_so(study: Path) -> None:
     """One round of three is shown as one of three."""
     results.write(study / "results/honest.csv", [row(Point("sin", epsilon=0.6), "pbd", 5.0)])
     _, seen = report(study)
-    assert "1 round of 3 that the experiment asks for" in " ".join(seen.words)
+    assert "1 round of 3 that the experiment plans" in " ".join(seen.words)
 
 
 @pytest.mark.usefixtures("unpainted")

@@ -1,6 +1,6 @@
-"""All data sets by name: a name or the path of a file comes in, an open stream goes out.
+"""Lists all data sets by name, and opens a data set by its name or the path of a file.
 
-A data set of one's own is one more entry: `DATASETS["mine"] = open_mine`.
+A data set of your own is one more entry: `DATASETS["mine"] = open_mine`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results beside the paper's tables: result files come in, comparisons with the printed values go out."""
+"""Compares results with the values that the paper prints."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from wevent.study import results
 from wevent.study.metrics import geometric_mean
 from wevent.study.reporting.paper import as_in_the_paper, printed_value
 from wevent.study.reporting.summary import Stat, stat
+from wevent.study.requirements import EPSILONS, WINDOWS
 
 USUAL = (0.6, 120)
-EPSILONS = (0.2, 0.4, 0.6, 0.8, 1.0)
-WINDOWS = (40, 80, 120, 160, 200)
 SETTINGS = tuple(dict.fromkeys([(e, USUAL[1]) for e in EPSILONS] + [(USUAL[0], w) for w in WINDOWS]))
-"""Budget and window of every column of the two tables, the shared one once."""
+"""Epsilon and window of every column of the two tables, the shared one once."""
 
 DATA = ("sin", "log", "tlns", "taxi", "foursquare")
 MECHANISMS = ("bd", "ba", "pbd", "pba", "dpbd", "dpba", "plbu", "spas")
@@ -53,10 +52,10 @@ class OrderClaim:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolRuns:
-    """All whole runs of one protocol, by data set, mechanism and setting; each once.
+    """All complete runs of one protocol, by data set, mechanism and setting; each once.
 
     Guarantees:
-        Runs on fewer slots, other cells, two types or people left out are not among them.
+        Runs on fewer slots, other cells, two types or users left out are not among them.
     """
 
     rows: Mapping[tuple[str, str, Setting], Sequence[results.Row]] = field(repr=False)
@@ -67,8 +66,8 @@ class ProtocolRuns:
 
     def data(self) -> tuple[str, ...]:
         """Data sets with results, those of the paper first."""
-        there = dict.fromkeys(data for data, _, _ in self.rows)
-        return tuple(name for name in DATA if name in there) + tuple(name for name in there if name not in DATA)
+        found = dict.fromkeys(data for data, _, _ in self.rows)
+        return tuple(name for name in DATA if name in found) + tuple(name for name in found if name not in DATA)
 
     def worst_window(self, mechanism: str) -> float | None:
         """The fullest window of a mechanism, anywhere."""
@@ -81,7 +80,7 @@ class ProtocolRuns:
         slots = sum(int(row["ran_slots"]) for row in rows)
         return sum(int(row["published"]) for row in rows) / slots if slots else None
 
-    def beside(self, settings: Iterable[Setting] = SETTINGS) -> list[ComparedValue]:
+    def compared(self, settings: Iterable[Setting] = SETTINGS) -> list[ComparedValue]:
         """Every printed value for which there are results."""
         found = []
         for data in DATA:
@@ -94,7 +93,7 @@ class ProtocolRuns:
 
     def claim(self, data: str, first: str, second: str) -> OrderClaim | None:
         """In how many settings the first mean is below the second, and the geometric mean of their ratios."""
-        pairs = [(self.errors(data, first, one), self.errors(data, second, one)) for one in SETTINGS]
+        pairs = [(self.errors(data, first, setting), self.errors(data, second, setting)) for setting in SETTINGS]
         return _claim([a.mean / b.mean for a, b in pairs if a is not None and b is not None])
 
     def facts(self) -> dict[str, set[str]]:
@@ -115,14 +114,14 @@ def read_runs(folder: Path, protocol: str, names: Sequence[str]) -> ProtocolRuns
     """The runs of a protocol from result files.
 
     Guarantees:
-        A file that is missing, or holds no whole run, raises `InvalidSetting` that says how to make it.
+        A file that is missing, or holds no complete run, raises `InvalidSetting` that says how to make it.
     """
     kept: dict[results.Key, results.Row] = {}
     for name in names:
         read = results.read(folder / f"{name}.csv")
         found = {results.key_of(row): row for row in read if row["protocol"] == protocol and as_in_the_paper(row)}
         if not found:
-            raise InvalidSetting(f"{folder / name}.csv holds no whole runs; make them with: wevent study run {name}")
+            raise InvalidSetting(f"{folder / name}.csv holds no complete runs; make them with: wevent study run {name}")
         kept = {**found, **kept}
     rows: dict[tuple[str, str, Setting], list[results.Row]] = defaultdict(list)
     for row in kept.values():
@@ -132,12 +131,12 @@ def read_runs(folder: Path, protocol: str, names: Sequence[str]) -> ProtocolRuns
 
 def paper_claim(data: str, first: str, second: str) -> OrderClaim | None:
     """The same of the printed values."""
-    pairs = [(printed_value(data, first, *one), printed_value(data, second, *one)) for one in SETTINGS]
+    pairs = [(printed_value(data, first, *at), printed_value(data, second, *at)) for at in SETTINGS]
     return _claim([a / b for a, b in pairs if a is not None and b is not None])
 
 
 def _claim(ratios: Sequence[float]) -> OrderClaim | None:
-    return OrderClaim(sum(one < 1 for one in ratios), len(ratios), geometric_mean(ratios)) if ratios else None
+    return OrderClaim(sum(ratio < 1 for ratio in ratios), len(ratios), geometric_mean(ratios)) if ratios else None
 
 
 def _factor(ours: float, paper: float) -> float:

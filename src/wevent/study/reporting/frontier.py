@@ -1,11 +1,10 @@
-"""What the sharper mechanisms gain, written down: result files come in, a page of Markdown and a picture go out.
+"""Writes the page and the picture on what the sharper mechanisms gain, from result files alone.
 
-Every number comes from the files; mechanisms are compared on the same data and requirements, round by round.
+The prose stands in `templates/frontier.md`. Mechanisms are compared on the same data and requirements, round by round.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,8 +18,11 @@ from wevent.study.datasets.catalog import open_stream
 from wevent.study.datasets.stream import DataOptions
 from wevent.study.datasets.synthetic import SyntheticStream
 from wevent.study.experiment import load
+from wevent.study.metrics import geometric_mean
 from wevent.study.reporting import labels
 from wevent.study.reporting.plots import draw
+from wevent.study.reporting.prose import fill, say
+from wevent.study.reporting.reproduction_tables import table
 from wevent.study.reporting.summary import panels
 from wevent.study.results import Row
 
@@ -32,7 +34,7 @@ OURS = ("auto", "auto_pooled")
 
 @dataclass(frozen=True, slots=True)
 class FrontierSetting:
-    """A data set, the strictest budget and the longest window."""
+    """A data set, the strictest epsilon and the longest window."""
 
     data: str
     epsilon: float
@@ -53,7 +55,7 @@ class FrontierRow:
 
 
 def write_frontier(results_folder: Path, experiments_folder: Path, path: Path) -> Path:
-    """Write the page, and beside it the picture of error against budget; returns the path of the page.
+    """Write the page, and beside it the picture of error against epsilon; returns the path of the page.
 
     Guarantees:
         The same result files give the same page.
@@ -71,12 +73,23 @@ def write_frontier(results_folder: Path, experiments_folder: Path, path: Path) -
 def frontier(results_folder: Path) -> str:
     """The page as text."""
     rows = _rows(results_folder)
-    lines = compare(rows)
-    if not lines:
+    compared = compare(rows)
+    if not compared:
         raise InvalidSetting(f"no setting of {EXPERIMENTS[0]} has been run with every mechanism; run it again")
-    worst = max(float(row["worst_window"]) for row in rows if row["mechanism"] in OURS)
-    tables = [_table(data, [line for line in lines if line.setting.data == data]) for data in _sets(lines)]
-    return "\n\n".join([_opening(lines, worst), _means(lines), *tables]) + "\n"
+    rounds = [each.rounds for each in compared]
+    sets = sorted({each.setting.data for each in compared})
+    return fill(
+        "frontier.md",
+        rounds=labels.span(min(rounds), max(rounds), "round"),
+        worst=f"{max(float(row['worst_window']) for row in rows if row['mechanism'] in OURS):.3f}",
+        settings=len(compared),
+        paper=labels.listing([labels.mechanism(name) for name in PAPER]),
+        others=labels.listing([labels.mechanism(name) for name in OTHERS]),
+        means=_means(compared),
+        sets="\n".join(
+            _section(data, [each for each in compared if each.setting.data == data]) for data in sets
+        ).strip(),
+    )
 
 
 def compare(rows: Iterable[Row]) -> list[FrontierRow]:
@@ -85,20 +98,20 @@ def compare(rows: Iterable[Row]) -> list[FrontierRow]:
     for row in rows:
         setting = FrontierSetting(row["data"], float(row["epsilon"]), int(row["window"]))
         errors[setting][row["mechanism"]][row["round"]] = float(row["amre"])
-    lines = []
-    for setting, by_name in sorted(errors.items(), key=lambda one: (one[0].data, one[0].epsilon, one[0].window)):
+    compared = []
+    for setting, by_name in sorted(errors.items(), key=lambda item: (item[0].data, item[0].epsilon, item[0].window)):
         names = (*OURS, *PAPER, *OTHERS)
         shared = set.intersection(*(set(by_name[name]) for name in names))
         if shared:
             means = {name: fmean(by_name[name][each] for each in sorted(shared, key=int)) for name in names}
-            lines.append(FrontierRow(setting, len(shared), means))
-    return lines
+            compared.append(FrontierRow(setting, len(shared), means))
+    return compared
 
 
-def geometric(lines: Sequence[FrontierRow], name: str, against: Iterable[str]) -> float:
+def geometric(compared: Sequence[FrontierRow], name: str, against: Iterable[str]) -> float:
     """Geometric mean over settings of an error over the least of others."""
     others = tuple(against)
-    return math.exp(fmean(math.log(line.errors[name] / line.best(others)[0]) for line in lines))
+    return geometric_mean(each.errors[name] / each.best(others)[0] for each in compared)
 
 
 def _rows(folder: Path) -> list[Row]:
@@ -112,69 +125,45 @@ def _rows(folder: Path) -> list[Row]:
     return list(found.values())
 
 
-def _sets(lines: Sequence[FrontierRow]) -> list[str]:
-    return sorted({line.setting.data for line in lines})
-
-
-def _opening(lines: Sequence[FrontierRow], worst: float) -> str:
-    least, most = min(line.rounds for line in lines), max(line.rounds for line in lines)
-    return f"""# What the sharper mechanisms gain
-
-This page and its picture are made from the files in `experiments/results` by `wevent study report --frontier FILE`;
-a test compares it with them. AMRE is the mean squared error of a cell. Protocol `honest`: slots in the order of time,
-every window enforced and watched; {labels.span(least, most, "round")} of the same data and requirements for every
-mechanism. The fullest window of `auto` and `auto_pooled` held {worst:.3f} of what was allowed.
-
-`auto` assumes nothing. `auto_pooled` assumes at first that what people ask for says nothing about where they are, and
-finds out by how much that is wrong. How they work: [sharper](sharper.md).
-
-![Error against budget, all mechanisms](frontier.png)"""
-
-
-def _means(lines: Sequence[FrontierRow]) -> str:
+def _means(compared: Sequence[FrontierRow]) -> str:
     rows = []
     for name in OURS:
-        first, second = geometric(lines, name, PAPER), geometric(lines, name, OTHERS)
-        above = [(line.errors[name] / line.best((*PAPER, *OTHERS))[0], line.setting) for line in lines]
-        over = sorted((one for one in above if one[0] > 1), key=lambda one: -one[0])
-        said = "; ".join(f"{s.data} E = {s.epsilon:g}, w = {s.window}: {labels.times(ratio)}" for ratio, s in over)
-        many = f"{len(over)} of {len(lines)}"
-        rows.append(f"| `{name}` | 1/{1 / first:.2f} | 1/{1 / second:.2f} | {many} | {said or 'none'} |")
-    body = "\n".join(rows)
-    paper, others = (labels.listing([labels.mechanism(name) for name in names]) for names in (PAPER, OTHERS))
-    return f"""## In short
+        first, second = geometric(compared, name, PAPER), geometric(compared, name, OTHERS)
+        ratios = [(each.errors[name] / each.best((*PAPER, *OTHERS))[0], each.setting) for each in compared]
+        above = sorted((pair for pair in ratios if pair[0] > 1), key=lambda pair: -pair[0])
+        listed = [
+            say(
+                "frontier",
+                "above",
+                data=at.data,
+                epsilon=f"{at.epsilon:g}",
+                window=at.window,
+                ratio=labels.times(ratio),
+            )
+            for ratio, at in above
+        ]
+        count = f"{len(above)} of {len(compared)}"
+        words = "; ".join(listed) or say("frontier", "none")
+        rows.append([f"`{name}`", f"1/{1 / first:.2f}", f"1/{1 / second:.2f}", count, words])
+    head = ["mechanism", "of the paper's best", "of the others' best", "above the best of all", "where, by how much"]
+    return table(head, rows, len(head))
 
-Geometric means over {len(lines)} settings of the error, as a part of the least error of any of the paper's own
-({paper}) and of any other ({others}); and the settings in which it is above the least error of all of them.
 
-| mechanism | of the paper's best | of the others' best | above the best of all | where, by how much |
-| --- | --- | --- | --- | --- |
-{body}"""
-
-
-def _table(data: str, lines: Sequence[FrontierRow]) -> str:
+def _section(data: str, compared: Sequence[FrontierRow]) -> str:
     floor = floor_of(data)
-    said = ""
-    if floor is not None:
-        said = (
-            f" People flip a coin in every slot here, which adds {labels.number(floor)} to whatever is shown of a slot "
-            "that was not published: no mechanism that publishes seldom can pass that."
-        )
-    rows = "\n".join(_row(line) for line in lines)
-    return f"""## {data}
-
-AMRE.{said}
-
-| E | w | rounds | auto | auto_pooled | best of the paper | best of the others |
-| --- | --- | --- | --- | --- | --- | --- |
-{rows}"""
-
-
-def _row(line: FrontierRow) -> str:
-    ours = " | ".join(labels.number(line.errors[name]) for name in OURS)
-    best = (line.best(PAPER), line.best(OTHERS))
-    theirs = " | ".join(f"{labels.number(error)} ({labels.mechanism(name)})" for error, name in best)
-    return f"| {line.setting.epsilon:g} | {line.setting.window} | {line.rounds} | {ours} | {theirs} |"
+    said = "" if floor is None else say("frontier", "floor", error=labels.number(floor))
+    rows = [
+        [
+            f"{each.setting.epsilon:g}",
+            str(each.setting.window),
+            str(each.rounds),
+            *(labels.number(each.errors[name]) for name in OURS),
+            *(f"{labels.number(error)} ({labels.mechanism(name)})" for error, name in map(each.best, (PAPER, OTHERS))),
+        ]
+        for each in compared
+    ]
+    head = ["E", "w", "rounds", *OURS, "best of the paper", "best of the others"]
+    return fill("frontier_set.md", data=data, floor=said, table=table(head, rows, len(head)))
 
 
 @cache

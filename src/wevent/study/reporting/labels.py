@@ -1,74 +1,13 @@
-"""How things are called in tables and plots: names and numbers come in, words and figures for people go out."""
+"""Says how names and numbers are written in tables and plots; the names stand in `templates/labels.toml`."""
 
 from __future__ import annotations
 
 import math
 
-MECHANISMS = {
-    "bd": "BD",
-    "bd_deviation": "BD (deviation test)",
-    "ba": "BA",
-    "ba_deviation": "BA (deviation test)",
-    "pbd": "PBD",
-    "pba": "PBA",
-    "dpbd": "DPBD",
-    "dpba": "DPBA",
-    "spas": "SPAS",
-    "plbu": "PLBU",
-    "plbu_sum": "PLBU (plain sum)",
-    "lbu": "LBU",
-    "uniform": "Uniform",
-    "sample": "Sample",
-    "auto": "auto",
-    "auto_pooled": "auto, pooled",
-    "auto_uncorrected": "auto, pooled without contrast",
-    "auto_dynamic": "auto, moving requirements",
-    "auto_dynamic_pooled": "auto, pooled, moving requirements",
-    "fast": "FAST",
-    "rescuedp": "RescueDP",
-    "pegasus": "PeGaSus",
-    "lbd": "LBD",
-    "lba": "LBA",
-    "lpu": "LPU",
-    "lpd": "LPD",
-    "lpa": "LPA",
-}
-
-METRICS = {
-    "amre": "AMRE (mean squared error of a cell)",
-    "mae": "MAE (mean absolute error of a cell)",
-    "mre": "MRE (mean relative error of a cell)",
-    "ajsd": "AJSD (Jensen-Shannon divergence, normalised)",
-    "ajsd_raw": "AJSD on raw counts, as printed",
-    "awd": "AWD (Wasserstein distance over the cell index)",
-    "awd_plane": "AWD over the plane",
-    "published": "slots published",
-    "skipped": "slots skipped",
-    "nullified": "slots nullified",
-    "worst_window": "worst window (spent / allowed)",
-    "seconds_per_slot": "milliseconds per slot",
-    "change_noise": "measuring change: noise",
-    "change_variance": "measuring change: sampling variance",
-    "change_bias": "measuring change: squared bias",
-    "release_noise": "release: noise",
-    "release_variance": "release: sampling variance",
-    "release_bias": "release: squared bias",
-}
+from wevent.study.reporting.prose import read_table
 
 SCALES = {"seconds_per_slot": 1000.0}
 """What a number of a row is multiplied with to be in the unit that its label names."""
-
-PARAMETERS = {
-    "epsilon": "budget E of the strictest user",
-    "window": "window w of the strictest user",
-    "share": "share of users of the first type",
-    "other_epsilon": "budget of the second type",
-    "other_window": "window of the second type",
-    "cells": "cells d",
-    "slots": "slots T",
-    "users": "users N",
-    "presence": "people without a record",
-}
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -77,18 +16,22 @@ OVERSPENT = 1 + 1e-9
 
 
 def mechanism(name: str) -> str:
-    """What a mechanism is called; its own name if it is somebody's own."""
-    return MECHANISMS.get(name, name)
+    """What a mechanism is called; its own name if the package does not know it."""
+    return _label("mechanisms", name)
 
 
 def metric(name: str) -> str:
     """What a metric is called."""
-    return METRICS.get(name, name)
+    return _label("metrics", name)
 
 
 def parameter(name: str) -> str:
     """What a parameter of a point is called."""
-    return PARAMETERS.get(name, name)
+    return _label("parameters", name)
+
+
+def _label(kind: str, name: str) -> str:
+    return str(read_table("labels.toml")[kind].get(name, name))
 
 
 def number(value: float) -> str:

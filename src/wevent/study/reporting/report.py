@@ -1,9 +1,10 @@
-"""The report of a study: folders of results and experiments come in, one page that works offline and PNGs go out."""
+"""Writes the report of a study: one page that works offline, and PNGs, from folders of results and experiments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from wevent.study import results
@@ -12,20 +13,13 @@ from wevent.study.protocols.score import PARTS
 from wevent.study.reporting import labels, plots
 from wevent.study.reporting.page import Html, join, page, picture, tag
 from wevent.study.reporting.palette import DARK, LIGHT, Theme
+from wevent.study.reporting.prose import say as say_on
 from wevent.study.reporting.summary import Panel, panels
-from wevent.study.reporting.tables import decisions_table, metric_tables, parts_table
+from wevent.study.reporting.tables import decisions_table, metric_tables, not_private, parts_table
 
-_READING = (
-    "Each cell of a table gives the mean over rounds, then the lines that its row names: the median, the least and the "
-    "greatest round and, where there is one, the value that the paper prints and how many times as large our mean is. "
-    "The least mean of a column is bold. Plots join medians; their bars reach from the least round to the greatest; "
-    "hollow markers are the paper's values."
-)
-_PRINTED = (
-    "This protocol repeats what the authors' released code did, to explain the printed figures. Windows are overspent: "
-    "nothing on these lines may be published."
-)
-_ORDER = (
+say = partial(say_on, "report")
+
+ORDER = (
     "error_by_epsilon",
     "error_by_window",
     "flights_by_epsilon",
@@ -37,7 +31,7 @@ _ORDER = (
     "awd_by_epsilon",
     "awd_by_window",
     "awd_plane_by_epsilon",
-    "ratio_of_budgets",
+    "ratio_of_epsilons",
     "ratio_of_windows",
     "time_by_epsilon",
     "time_by_window",
@@ -49,12 +43,12 @@ _ORDER = (
     "printed_by_epsilon",
     "printed_by_window",
 )
-"""The order of the paper; experiments of one's own come before, by name."""
+"""The order of the paper; experiments of your own come before, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedExperiment:
-    """An experiment with whatever there is to show of it."""
+    """An experiment with its results."""
 
     experiment: Experiment
     panels: tuple[Panel, ...]
@@ -70,123 +64,113 @@ def write_report(results_folder: Path, experiments_folder: Path, out_folder: Pat
         Results of the protocol `printed` are labelled NOT PRIVATE, in tables and pictures.
         The same results give the same page.
     """
-    every = sorted((load(path) for path in experiments_folder.glob("*.toml")), key=_place)
-    shown, waiting = [], []
-    for experiment in every:
+    reported, waiting = [], []
+    for experiment in sorted((load(path) for path in experiments_folder.glob("*.toml")), key=_place):
         rows = results.read(results_folder / f"{experiment.runs or experiment.name}.csv")
         found = panels(experiment, rows)
         if found:
-            shown.append(ReportedExperiment(experiment, found, [row for one in found for row in one.all_rows()]))
+            reported.append(ReportedExperiment(experiment, found, [row for panel in found for row in panel.all_rows()]))
         else:
             waiting.append(experiment)
     out_folder.mkdir(parents=True, exist_ok=True)
-    sections = [_section(one, out_folder) for one in shown]
+    sections = [_section(each, out_folder) for each in reported]
     path = out_folder / "index.html"
-    title = "Private streams: mechanisms compared"
-    path.write_text(page(title, _head(title, shown, waiting), *sections), encoding="utf-8")
+    path.write_text(page(say("title"), _head(reported, waiting), *sections), encoding="utf-8")
     return path
 
 
 def _place(experiment: Experiment) -> tuple[int, str]:
-    return _ORDER.index(experiment.name) if experiment.name in _ORDER else -1, experiment.name
+    return ORDER.index(experiment.name) if experiment.name in ORDER else -1, experiment.name
 
 
-def _head(title: str, shown: Sequence[ReportedExperiment], waiting: Sequence[Experiment]) -> Html:
+def _head(reported: Sequence[ReportedExperiment], waiting: Sequence[Experiment]) -> Html:
     lines = [
         tag(
             "li",
-            tag("a", one.experiment.title, href=f"#{one.experiment.name}"),
-            *([" ", _not_private()] if one.experiment.protocol == "printed" else []),
+            tag("a", each.experiment.title, href=f"#{each.experiment.name}"),
+            *([" ", not_private()] if each.experiment.protocol == "printed" else []),
         )
-        for one in shown
+        for each in reported
     ]
-    pieces = [tag("h1", title), tag("p", _READING), _promise(shown)]
+    pieces = [tag("h1", say("title")), tag("p", say("reading")), _promise(reported)]
     if lines:
-        pieces.append(tag("nav", tag("h3", "Contents", id="contents"), tag("ol", *lines)))
+        pieces.append(tag("nav", tag("h3", say("contents"), id="contents"), tag("ol", *lines)))
     if waiting:
-        names = labels.listing([one.name for one in waiting])
-        pieces.append(tag("p", f"Without results so far: {names}.", class_="soft"))
+        names = labels.listing([experiment.name for experiment in waiting])
+        pieces.append(tag("p", say("waiting", names=names), class_="soft"))
     return tag("header", *pieces)
 
 
-def _promise(shown: Sequence[ReportedExperiment]) -> Html:
+def _promise(reported: Sequence[ReportedExperiment]) -> Html:
     """Whether every window was kept, over everything that is claimed to keep them."""
-    honest = {results.key_of(row): row for one in shown for row in one.rows if row["protocol"] == "honest"}
+    honest = {results.key_of(row): row for each in reported for row in each.rows if row["protocol"] == "honest"}
     if not honest:
         return Html("")
     worst = max(float(row["worst_window"]) for row in honest.values())
-    if worst <= 1:
-        says = (
-            f"Every window was kept: in {labels.many(len(honest), 'run')} the fullest held {worst:.3f} of its budget."
-        )
-        return tag("p", tag("strong", says, class_="good"))
-    return tag("p", tag("strong", f"A WINDOW WAS OVERSPENT: {worst:.3f} times its budget.", class_="alarm"))
+    says, mood = ("kept", "good") if worst <= 1 else ("broken", "alarm")
+    said = say(says, runs=labels.many(len(honest), "run"), worst=f"{worst:.3f}")
+    return tag("p", tag("strong", said, class_=mood))
 
 
-def _section(one: ReportedExperiment, out: Path) -> Html:
-    experiment = one.experiment
-    pieces = [tag("h2", experiment.title), tag("a", "↑ contents", href="#contents", class_="up")]
+def _section(reported: ReportedExperiment, out: Path) -> Html:
+    experiment = reported.experiment
+    pieces = [tag("h2", experiment.title), tag("a", say("up"), href="#contents", class_="up")]
     if experiment.protocol == "printed":
-        pieces += [tag("p", _not_private(), " ", _PRINTED)]
+        pieces += [tag("p", not_private(), " ", say("printed"))]
     if experiment.about:
         pieces.append(tag("p", experiment.about))
-    pieces.append(_settings(one))
+    pieces.append(_settings(reported))
     parts = [name for name in experiment.show if name in PARTS]
     for metric in [name for name in experiment.show if name not in parts]:
-        pieces += [tag("h3", labels.metric(metric)), _figure(one, metric, out)]
-        pieces += metric_tables(experiment, one.panels, metric)
+        pieces += [tag("h3", labels.metric(metric)), _figure(reported, metric, out)]
+        pieces += metric_tables(experiment, reported.panels, metric)
     if parts:
-        pieces += [tag("h3", "Expected squared error, by part"), _figure(one, None, out)]
-        pieces += [parts_table(experiment, panel) for panel in one.panels]
-    pieces += [tag("h3", "What became of the slots"), decisions_table(one.panels)]
+        pieces += [tag("h3", say("parts")), _figure(reported, None, out)]
+        pieces += [parts_table(experiment, panel) for panel in reported.panels]
+    pieces += [tag("h3", say("decisions")), decisions_table(reported.panels)]
     return tag("section", *pieces, id=experiment.name)
 
 
-def _settings(one: ReportedExperiment) -> Html:
-    experiment = one.experiment
-    said = {row["private"] for row in one.rows}
+def _settings(reported: ReportedExperiment) -> Html:
+    experiment, rows = reported.experiment, reported.rows
+    private = {row["private"] for row in rows}
     facts: dict[str, str] = {"protocol": experiment.protocol}
-    if "accounted, not proven" in said:
-        doubtful = dict.fromkeys(
-            labels.mechanism(row["mechanism"]) for row in one.rows if "not proven" in row["private"]
-        )
-        note = f"{labels.listing(list(doubtful))}: accounted, not proven"
-        facts["privacy"] = join("every window enforced; ", tag("span", note, class_="doubt"))
-    elif said == {"yes"}:
-        facts["privacy"] = "every window enforced"
+    if "accounted, not proven" in private:
+        doubtful = dict.fromkeys(labels.mechanism(row["mechanism"]) for row in rows if "not proven" in row["private"])
+        note = say("not_proven", names=labels.listing(list(doubtful)))
+        facts["privacy"] = join(say("enforced"), "; ", tag("span", note, class_="doubt"))
+    elif private == {"yes"}:
+        facts["privacy"] = say("enforced")
     for name, values in experiment.vary:
-        facts[f"varied: {name}"] = f"{labels.parameter(name)}: {', '.join(str(value) for value in values)}"
+        shown = ", ".join(str(value) for value in values)
+        facts[f"varied: {name}"] = say("varied", name=labels.parameter(name), values=shown)
     if experiment.base:
         facts["fixed"] = ", ".join(f"{name} {value}" for name, value in experiment.base)
-    rounds = [len(some) for panel in one.panels for some in panel.rows.values()]
+    rounds = [len(found) for panel in reported.panels for found in panel.rows.values()]
     facts["rounds"] = labels.span(min(rounds), max(rounds), "round")
     if min(rounds) < experiment.rounds:
-        facts["rounds"] = f"{facts['rounds']} of {experiment.rounds} that the experiment asks for"
-    missing = [name for name in experiment.data + experiment.downloads if name not in {p.data for p in one.panels}]
-    if missing:
-        facts["not run"] = f"{labels.listing(missing)} (a download, or still to come)"
+        facts["rounds"] = say("fewer_rounds", rounds=facts["rounds"], planned=experiment.rounds)
+    run = {panel.data for panel in reported.panels}
+    if missing := [name for name in experiment.data + experiment.downloads if name not in run]:
+        facts["not run"] = say("not_run", names=labels.listing(missing))
     if experiment.paper:
         facts["in the paper"] = experiment.paper
-    facts["commit"] = ", ".join(sorted({row["commit"] or "outside a repository" for row in one.rows}))
-    facts["seed"] = ", ".join(sorted({row["seed"] for row in one.rows}))
+    facts["commit"] = ", ".join(sorted({row["commit"] or say("no_commit") for row in rows}))
+    facts["seed"] = ", ".join(sorted({row["seed"] for row in rows}))
     facts["results"] = f"{experiment.runs or experiment.name}.csv"
     return tag("dl", *(join(tag("dt", key), tag("dd", value)) for key, value in facts.items()))
 
 
-def _figure(one: ReportedExperiment, metric: str | None, out: Path) -> Html:
-    experiment = one.experiment
+def _figure(reported: ReportedExperiment, metric: str | None, out: Path) -> Html:
+    experiment = reported.experiment
     paint: Callable[[Theme], bytes]
     if metric is None:
-        words, stem = f"{experiment.title}: shares, and the whole above each bar", experiment.name
-        paint = lambda theme: plots.draw_parts(experiment, one.panels, theme)  # noqa: E731
+        words, stem = say("parts_figure", title=experiment.title), experiment.name
+        paint = partial(plots.draw_parts, experiment, reported.panels)
     else:
-        words, stem = f"{experiment.title}: {labels.metric(metric)}", f"{experiment.name}-{metric}"
-        paint = lambda theme: plots.draw(experiment, one.panels, metric, theme)  # noqa: E731
+        words = say("figure", title=experiment.title, metric=labels.metric(metric))
+        stem, paint = f"{experiment.name}-{metric}", partial(plots.draw, experiment, reported.panels, metric)
     light = paint(LIGHT)
     (out / f"{stem}.png").write_bytes(light)
-    caption = tag("figcaption", f"{words}. ", *([_not_private()] if experiment.protocol == "printed" else []))
-    return tag("figure", picture(light, paint(DARK), f"{words}; the table below has the numbers"), caption)
-
-
-def _not_private() -> Html:
-    return tag("span", "NOT PRIVATE", class_="label alarm")
+    caption = tag("figcaption", f"{words}. ", *([not_private()] if experiment.protocol == "printed" else []))
+    return tag("figure", picture(light, paint(DARK), say("figure_text", words=words)), caption)

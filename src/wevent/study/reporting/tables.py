@@ -1,4 +1,4 @@
-"""Tables of a report: a panel of results comes in, an HTML table goes out."""
+"""Makes the HTML tables of a report from panels of results."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from wevent.study.experiment import Experiment
 from wevent.study.protocols.score import PARTS
 from wevent.study.reporting import labels
 from wevent.study.reporting.page import Html, join, tag
+from wevent.study.reporting.prose import say
 from wevent.study.reporting.summary import Panel, Stat, Where
 
 _DOUBT = "accounted, not proven"
@@ -41,9 +42,9 @@ def metric_table(experiment: Experiment, caption: Html, columns: Sequence[TableC
     """A metric, mechanism by mechanism: mean, median, least and greatest round, and what the paper prints."""
     lines = []
     for name in dict.fromkeys(name for column in columns for name in column.panel.mechanisms):
-        here = [column.panel for column in columns if name in column.panel.mechanisms]
-        beside = any(column.panel.printed(metric, name, column.where) is not None for column in columns)
-        header = _header(name, _private(here[0], name), _SPREAD + (_PAPER if beside else ()))
+        panel = next(column.panel for column in columns if name in column.panel.mechanisms)
+        in_paper = any(column.panel.printed(metric, name, column.where) is not None for column in columns)
+        header = _header(name, _private(panel, name), _SPREAD + (_PAPER if in_paper else ()))
         lines.append(tag("tr", header, *(_cell(column, metric, name) for column in columns)))
     return _table(experiment, [column.head for column in columns], lines, caption)
 
@@ -57,7 +58,7 @@ def parts_table(experiment: Experiment, panel: Panel) -> Html:
             header = tag(
                 "th", labels.mechanism(name), " ", tag("span", labels.metric(part), class_="note"), scope="row"
             )
-            lines.append(tag("tr", header, *(tag("td", _mean(one)) for one in stats)))
+            lines.append(tag("tr", header, *(tag("td", _mean(found)) for found in stats)))
     return _table(experiment, [column.head for column in _places(panel)], lines, _caption(panel))
 
 
@@ -66,7 +67,7 @@ def decisions_table(panels: Sequence[Panel]) -> Html:
     head = ["mechanism", "published", "skipped", "nullified", "worst window", "ms per slot"]
     lines = []
     for name in dict.fromkeys(name for panel in panels for name in panel.mechanisms):
-        rows = [row for panel in panels for (who, _), some in panel.rows.items() if who == name for row in some]
+        rows = [row for panel in panels for (other, _), found in panel.rows.items() if other == name for row in found]
         slots = sum(int(row["ran_slots"]) for row in rows)
         shares = [sum(int(row[what]) for row in rows) / slots for what in ("published", "skipped", "nullified")]
         worst = max(float(row["worst_window"]) for row in rows)
@@ -75,8 +76,13 @@ def decisions_table(panels: Sequence[Panel]) -> Html:
         cells = [*(f"{100 * share:.1f} %" for share in shares), window, labels.number(time)]
         lines.append(tag("tr", _header(name, rows[0]["private"], ()), *(tag("td", cell) for cell in cells)))
     header = tag("tr", *(tag("th", word, scope="col") for word in head))
-    caption = "Share of slots, over all data sets, places and rounds; the fullest window as spent / allowed."
-    return _wide(tag("table", tag("caption", caption), tag("thead", header), tag("tbody", *lines)))
+    caption = tag("caption", say("report", "decisions_caption"))
+    return _wide(tag("table", caption, tag("thead", header), tag("tbody", *lines)))
+
+
+def not_private() -> Html:
+    """The label of every result of the protocol `printed`."""
+    return tag("span", "NOT PRIVATE", class_="label alarm")
 
 
 def ran(panel: Panel) -> str:
@@ -87,7 +93,7 @@ def ran(panel: Panel) -> str:
         for column, thing in (("ran_slots", "slot"), ("ran_users", "user"), ("ran_cells", "cell"))
         if (found := [int(row[column]) for row in rows])
     ]
-    rounds = [len(some) for some in panel.rows.values()]
+    rounds = [len(found) for found in panel.rows.values()]
     return "; ".join([*counts, labels.span(min(rounds), max(rounds), "round")])
 
 
@@ -105,7 +111,7 @@ def _places(panel: Panel) -> list[TableColumn]:
 def _caption(panel: Panel) -> Html:
     """Which data, how much of it, and a warning where there is reason for one."""
     private = {row["private"] for row in panel.all_rows()}
-    warning = [" ", tag("span", "NOT PRIVATE", class_="label alarm")] if "not private" in private else []
+    warning = [" ", not_private()] if "not private" in private else []
     return join(tag("b", panel.label), f" · {ran(panel)}", *warning)
 
 
@@ -117,7 +123,7 @@ def _stacked(panel: Panel) -> Html:
 
 
 def _private(panel: Panel, name: str) -> str:
-    return next(rows[0]["private"] for (who, _), rows in panel.rows.items() if who == name)
+    return next(rows[0]["private"] for (other, _), rows in panel.rows.items() if other == name)
 
 
 def _header(name: str, private: str, below: Sequence[str]) -> Html:
@@ -128,20 +134,20 @@ def _header(name: str, private: str, below: Sequence[str]) -> Html:
 def _cell(column: TableColumn, metric: str, name: str) -> Html:
     """The mean, and below it the lines that the row's header names."""
     panel, where = column.panel, column.where
-    one = panel.stat(metric, name, where)
-    if one is None:
+    found = panel.stat(metric, name, where)
+    if found is None:
         return tag("td", "–")
     bold = panel.best(metric, where) == name
-    mean = tag("b", labels.number(one.mean)) if bold else join(labels.number(one.mean))
-    below = [labels.number(one.median), f"{labels.number(one.least)} – {labels.number(one.greatest)}"]
+    mean = tag("b", labels.number(found.mean)) if bold else join(labels.number(found.mean))
+    below = [labels.number(found.median), f"{labels.number(found.least)} – {labels.number(found.greatest)}"]
     printed = panel.printed(metric, name, where)
     if printed is not None:
-        below += [labels.number(printed), labels.times(one.mean / printed)]
+        below += [labels.number(printed), labels.times(found.mean / printed)]
     return tag("td", mean, *map(_small, below))
 
 
-def _mean(one: Stat | None) -> str:
-    return "–" if one is None else labels.number(one.mean)
+def _mean(found: Stat | None) -> str:
+    return "–" if found is None else labels.number(found.mean)
 
 
 def _small(words: str) -> Html:

@@ -1,0 +1,81 @@
+"""Asks the operator before a command does something that is more likely a mistake."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from wevent.settings import MANY_SLOTS
+
+if TYPE_CHECKING:
+    from wevent.config.model import Config
+    from wevent.events.timeline import TimesSeen
+
+
+def ask(question: str) -> str:
+    """The answer from the terminal; nothing where the command does not run in one."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return ""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def agrees(question: str) -> bool:
+    """Whether the operator says yes in a terminal; without one, no."""
+    return ask(f"{question} [y/N] ").lower() in ("y", "yes")
+
+
+def check_until(config: Config, until: int | None, now: int) -> None:
+    """Refuse an end before the first slot is over, by which no slot can ever be due; say what one in the future does.
+
+    Guarantees:
+        Nothing is read or stored.
+    """
+    from wevent.cli.output import say
+    from wevent.errors import InvalidSetting
+    from wevent.events.timeline import show_instant
+
+    if until is None:
+        return
+    timeline = config.slots.timeline
+    if until < timeline.end(1):
+        raise InvalidSetting(
+            f"no slot can ever be due by --until {show_instant(until)}: the first one, which slots.first says, goes "
+            f"from {show_instant(timeline.start(1))} to {show_instant(timeline.end(1))}. Correct slots.first or "
+            "--until. Nothing was stored",
+        )
+    if until > now and config.slots.closing != "arrival":
+        say(
+            f"--until {show_instant(until)} is in the future: a slot that is not over cannot be released, so slots "
+            "count as due up to now and no further"
+        )
+
+
+def confirm_many(
+    config: Config, next_slot: int, last: int, seen: TimesSeen | None = None, *, asking: bool = True
+) -> None:
+    """Ask before very many slots are released that no clock closes, so that a wrong year is noticed.
+
+    Guarantees:
+        Without a yes from a terminal, more than `MANY_SLOTS` slots raise `InvalidSetting`; nothing was released.
+    """
+    from wevent.errors import InvalidSetting
+    from wevent.events.timeline import show_instant
+
+    due, timeline = last - next_slot + 1, config.slots.timeline
+    if config.slots.closing == "arrival" or due <= MANY_SLOTS:
+        return
+    times = ""
+    if seen is not None and seen.first is not None and seen.last is not None:
+        times = f". The events have times from {show_instant(seen.first)} to {show_instant(seen.last)}"
+    words = (
+        f"{due:,} slots are due, from {show_instant(timeline.start(next_slot))} to {show_instant(timeline.end(last))}, "
+        f"and each is released and charged, empty ones too{times}"
+    )
+    if not (asking and agrees(f"{words}.\nRelease them all?")):
+        raise InvalidSetting(
+            f"{words}. If that is meant, say `--yes`; otherwise compare slots.first, or say where to stop (`--until`). "
+            "Nothing was released",
+            due=due,
+        )
