@@ -30,9 +30,9 @@ from wevent.decisions.estimators import Estimator, Unbiased
 from wevent.decisions.pooled import Pooled
 from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
 from wevent.noise import Noise
-from wevent.releases.filters import StateSpace
 from wevent.releases.journal import Journal
 from wevent.releases.publisher import Mechanism, Publisher
+from wevent.releases.state_space import StateSpace
 from wevent.settings import Privacy
 from wevent.units import show, to_epsilon
 

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.budgets.test_individual import Twins
 from tests.budgets.test_ledger_oracle import ENDINGS, USERS, read_requirement, tapes
-from tests.support import FAST, ONE, Pair, Tape, dynamic, fixed, sound
+from tests.support import FAST, ONE, Pair, Tape, dynamic, fixed
 
 from wevent import Dynamic, Register
 from wevent.budgets.forecast import MOST, sample_levels
+from wevent.budgets.invariant import check_invariant
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.paced import Paced, PacedWithChangeDetection
@@ -59,7 +60,7 @@ def play(pair: Pair, tape: Tape, *, alone: bool) -> None:
             restart(pair)
         due = schedule.due(pair.ledger.view())
         offer = pair.offer()
-        sound(pair.members)
+        check_invariant(pair.members)
         assert not offer.nullified
         for user, view in pair.views(offer).items():
             wanted = expected(view.oracle, schedule, pair.slot, due)

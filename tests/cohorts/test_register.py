@@ -15,7 +15,8 @@ from tests.support import ONE, dynamic, fixed
 
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.cohorts.register import NOBODY, Register
+from wevent.cohorts.positions import NOBODY
+from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Fixed, Requirement
 from wevent.errors import AlreadyRegistered, InvalidRequirement, UnknownUser, WrongShape
 
@@ -25,11 +26,12 @@ A, B = fixed(ONE, 3), fixed(2 * ONE, 2)
 def cohorts(register: Register) -> set[tuple[Requirement, frozenset[Hashable], int]]:
     """What each row asks for, who is in it and how many, whatever its number."""
     rows = register.rows.tolist()
-    members: dict[int, set[Hashable]] = {row: set() for row in range(register.asks.size)}
+    members: dict[int, set[Hashable]] = {row: set() for row in range(register.required.size)}
     for user, row in zip(register.users, rows, strict=True):
         members[row].add(user)
     return {
-        (register.table[register.asks[row]], frozenset(who), int(register.sizes[row])) for row, who in members.items()
+        (register.table[register.required[row]], frozenset(who), int(register.sizes[row]))
+        for row, who in members.items()
     }
 
 
@@ -86,7 +88,7 @@ def test_a_million_people_without_a_loop() -> None:
         members = Membership(register, Ledger(), dynamic=False)
     finally:
         sys.setprofile(None)
-    assert calls < 50 * register.asks.size
+    assert calls < 50 * register.required.size
     assert members.ledger.sizes.sum() == len(register) == 10**6
     assert min(timed(lambda: Register.from_arrays(epsilon, window)) for _ in range(2)) < 20 * sort
 
@@ -97,7 +99,7 @@ def test_groups() -> None:
     assert len(register) == 1
     assert register.groups == {"group-0": 1, "group-1": 2}
     assert register.sizes.tolist() == [1, 5, 7]
-    assert [register.table[k] for k in register.asks] == [A, A, B]
+    assert [register.table[k] for k in register.required] == [A, A, B]
 
 
 @pytest.mark.parametrize("size", [0, -1, True, 1.0, None])
@@ -147,7 +149,7 @@ def test_nobody() -> None:
     made = Register.from_rows({}), Register.from_arrays([], []), Register.from_levels([], [])
     for register in (Register(), *made):
         assert len(register) == 0
-        assert register.rows.size == register.asks.size == 0
+        assert register.rows.size == register.required.size == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=80), st.booleans())
@@ -212,7 +214,7 @@ def test_copies_are_independent() -> None:
         twin.add("user-9", 1)
         twin.with_group("group-0", A, 3)
         assert 0 in register and "user-9" not in register
-        assert (len(register), register.groups, register.asks.size) == (2, {}, 2)
+        assert (len(register), register.groups, register.required.size) == (2, {}, 2)
 
 
 def test_reprs_and_messages_name_nobody() -> None:

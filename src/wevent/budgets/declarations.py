@@ -130,13 +130,6 @@ class Declarations:
         many = min(members.size, self.now.size)
         return np.flatnonzero(members[:many] & ((self.now[:many] > 0) | (self._until[:many] >= slot)))
 
-    def active_levels(self, row: int, slot: int) -> dict[int, int]:
-        """Levels that a row declared before `slot` and that still bind in it, each with the last slot of that."""
-        declared = self.levels(row, slot).tolist()
-        last = {level: slot - len(declared) + age for age, level in enumerate(declared) if level > 0}
-        windows = self.table.forward_window
-        return {level: when for level, when in last.items() if slot < when + windows[level]}
-
     def forward(self, history: History, rows: npt.NDArray[np.int64]) -> Forward:
         """Scan the active declarations of `rows`."""
         if self._fast:

@@ -1,11 +1,10 @@
-"""Refuses requirements that rows cannot serve: a past that is too large or forgotten, a history that is too long.
+"""Refuses requirements that rows cannot serve: the past holds too much or is forgotten, or the history is too long.
 
-Every check looks at rows as they are and changes nothing, so that callers can check all of a call before any of it.
+Every check reads the rows and changes nothing, so that callers check all of a call before they apply any of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,20 +15,21 @@ from wevent.errors import BudgetExceeded, Infeasible, InvalidRequirement
 from wevent.units import Units, show, to_epsilon
 
 if TYPE_CHECKING:
+    from wevent.budgets.pasts import Past
     from wevent.budgets.rows import Rows
 
 INDIVIDUAL = 2**40
-"""Rows of the crowd are numbered from here on in every call that names a row."""
+"""Individual rows are numbered from here on in every call that names a row."""
 
 _CELL = 16
-"""Bytes that a row outside the crowd holds for one slot."""
+"""Bytes that a row outside the individual ones holds for one slot."""
 
 _CERTIFICATES = 160
-"""Bytes that a row of the crowd holds besides its slots and publications."""
+"""Bytes that an individual row holds besides its slots and publications."""
 
 
 def longest_window(requirement: Requirement) -> int:
-    """How many slots a requirement looks back on, or binds for."""
+    """How many slots a requirement reaches back over, or binds for."""
     if isinstance(requirement, Fixed):
         return requirement.window
     return max(requirement.backward.window, requirement.forward.window)
@@ -54,34 +54,34 @@ def refuse_oversize(rows: Rows, window: int, more: int = 0, individual: int = 0)
     if cells > limit:
         raise InvalidRequirement(
             f"window={window} with {rows.rows + more + individual} rows needs a history of {cells} cells, above the "
-            f"operator's limit of {limit} (limits.history_cells); ask for a shorter window. Nothing was changed.",
+            f"operator's limit of {limit} (limits.history_cells); require a shorter window. Nothing was changed.",
             cells=cells,
             limit=limit,
         )
 
 
-def refuse_infeasible(rows: Rows, sources: Sequence[int], requirement: Requirement, until: int) -> None:
-    """Raise `Infeasible`, if the settings say so, where the past breaks a backward requirement.
+def refuse_infeasible(rows: Rows, past: Past, requirement: Requirement) -> None:
+    """Raise `Infeasible`, if the settings say so, where a past breaks a backward side.
 
-    The past is the largest of what `sources` spent up to slot `until`, slot by slot; none for somebody new. A window
-    that reaches back to forgotten slots is refused too: nobody knows what it holds.
+    Of several rows of the past the largest spend counts, slot by slot. A window that reaches back to forgotten slots is
+    refused too: nobody knows what it holds.
     """
     if isinstance(requirement, Fixed) or rows.privacy.infeasible != "reject":
         return
     budget, window, slot = requirement.backward.units, requirement.backward.window, rows.slot
-    known = max([rows.history.forgotten + 1, *(known_since(rows, row) for row in sources)])
+    known = max([rows.history.forgotten + 1, *(known_since(rows, row) for row in past.rows)])
     if slot - window + 1 < known:
         raise Infeasible(
             f"backward window={window} is not feasible in slot {slot}: it reaches back to slots before {known}, whose "
-            f"spends are forgotten. Ask for a window of at most {slot - known + 1}. The declaration was refused.",
+            f"spends are forgotten. Require a window of at most {slot - known + 1}. The declaration was refused.",
             slot=slot,
             longest=slot - known + 1,
         )
-    least = _spent(rows, sources, window, until)
+    least = _spent(rows, past, window)
     if least > budget:
         raise Infeasible(
             f"backward epsilon={show(budget)} over window={window} is not feasible in slot {slot}: "
-            f"epsilon={show(least)} was already spent there. Ask for at least that, or for a shorter window. "
+            f"epsilon={show(least)} was already spent there. Require at least that, or a shorter window. "
             "The declaration was refused.",
             slot=slot,
             least=to_epsilon(least),
@@ -106,7 +106,7 @@ def known_since(rows: Rows, row: int) -> int:
     """The first slot whose spend a row would remember if the span grew now; long ago if nothing is forgotten."""
     oldest = rows.slot - rows.span + 1
     if row >= INDIVIDUAL:
-        individual = rows.in_crowd(row)
+        individual = rows.individual_rows(row)
         born = int(individual.born[row - INDIVIDUAL])
         known = individual.past.known if born < individual.past.known else LONG_AGO
     else:
@@ -114,11 +114,11 @@ def known_since(rows: Rows, row: int) -> int:
     return max(known, oldest) if born < oldest else known
 
 
-def _spent(rows: Rows, sources: Sequence[int], window: int, until: int) -> int:
-    """The largest spends of `sources` in the last window - 1 slots up to slot `until`, slot by slot, summed up."""
+def _spent(rows: Rows, past: Past, window: int) -> int:
+    """The largest spends of a past in the last window - 1 slots, slot by slot, summed up."""
     slots = np.arange(rows.slot - rows.span + 1, rows.slot)
     most = np.zeros(slots.size, np.int64)
-    for row in sources:
-        parts = rows.in_crowd(row).spends(row - INDIVIDUAL) if row >= INDIVIDUAL else rows.history.spends(row)
+    for row in past.rows:
+        parts = rows.individual_rows(row).spends(row - INDIVIDUAL) if row >= INDIVIDUAL else rows.history.spends(row)
         most = np.maximum(most, parts[0] + parts[1])
-    return int(most[(slots > rows.slot - window) & (slots <= until)].sum())
+    return int(most[(slots > rows.slot - window) & (slots <= past.last)].sum())

@@ -98,7 +98,7 @@ def test_each_kind_gets_what_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def spy(name: str) -> Any:
         def build(register: Any, cells: int, *, noise: Any) -> Any:
-            seen[name] = [register.table[k] for k in register.asks]
+            seen[name] = [register.table[k] for k in register.required]
             return mechanisms.RECIPES[name](register, cells, noise=noise)
 
         return build

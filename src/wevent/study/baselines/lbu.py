@@ -68,7 +68,7 @@ class PLBU(LBU):
 
     def open_rows(self, register: Register) -> None:
         """One row for each row of the register, with its own requirement."""
-        required = [register.table[k] for k in register.asks.tolist()]
+        required = [register.table[k] for k in register.required.tolist()]
         fixed = [requirement for requirement in required if isinstance(requirement, Fixed)]
         epsilon = np.array([requirement.units for requirement in fixed], np.int64)
         window = np.array([requirement.window for requirement in fixed], np.int64)
