@@ -15,7 +15,8 @@ from tests.support import ONE, dynamic, fixed
 
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.cohorts.register import NOBODY, Register
+from wevent.cohorts.positions import NOBODY
+from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Fixed, Requirement
 from wevent.errors import AlreadyRegistered, InvalidRequirement, UnknownUser, WrongShape
 
