@@ -1,4 +1,4 @@
-"""Counting people per cell and per group of rows, compiled by numba (extra `fast`)."""
+"""Counts people per cell and per group of rows, compiled by numba (extra `fast`)."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ def count_groups(rows: RowNumbers, cells: CellIndices, group: RowNumbers, groups
 
 @jit
 def _count_groups(rows, cells, offset, width, counts):  # type: ignore[no-untyped-def]
-    """Group 0 and cell 0 are those that do not count; `offset` begins with that of row -1."""
+    """As `_count`, by group and cell: 0 are those that do not count; `offset` begins with that of row -1."""
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    whole, wide = rows.size // 4, np.uint64(width)
-    for step in range(whole):
+    steps, stride = rows.size // 4, np.uint64(width)
+    for step in range(steps):
         k = four * np.uint64(step)
         counts[np.uint64(offset[np.uint64(rows[k] + 1)] + cells[k])] += 1
-        counts[np.uint64(offset[np.uint64(rows[k + one] + 1)] + cells[k + one]) + wide] += 1
-        counts[np.uint64(offset[np.uint64(rows[k + two] + 1)] + cells[k + two]) + two * wide] += 1
-        counts[np.uint64(offset[np.uint64(rows[k + three] + 1)] + cells[k + three]) + three * wide] += 1
-    for rest in range(4 * whole, rows.size):
+        counts[np.uint64(offset[np.uint64(rows[k + one] + 1)] + cells[k + one]) + stride] += 1
+        counts[np.uint64(offset[np.uint64(rows[k + two] + 1)] + cells[k + two]) + two * stride] += 1
+        counts[np.uint64(offset[np.uint64(rows[k + three] + 1)] + cells[k + three]) + three * stride] += 1
+    for rest in range(4 * steps, rows.size):
         counts[offset[rows[rest] + 1] + cells[rest]] += 1
 
 
 @jit
 def _count(cells, domain, counts):  # type: ignore[no-untyped-def]
-    """Four sub-histograms, so that neighbours who share a cell do not wait for each other."""
+    """Count into four histograms in turn, so that equal neighbours do not wait for each other; False out of range."""
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     limit, width = np.uint64(domain), np.uint64(domain + 1)
-    whole = cells.size // 4
-    for step in range(whole):
+    steps = cells.size // 4
+    for step in range(steps):
         k = four * np.uint64(step)
         a = np.uint64(np.int64(cells[k]) + 1)
         b = np.uint64(np.int64(cells[k + one]) + 1)
@@ -62,7 +62,7 @@ def _count(cells, domain, counts):  # type: ignore[no-untyped-def]
         counts[b + width] += 1
         counts[c + two * width] += 1
         counts[d + three * width] += 1
-    for rest in range(4 * whole, cells.size):
+    for rest in range(4 * steps, cells.size):
         last = np.uint64(np.int64(cells[rest]) + 1)
         if last > limit:
             return False
