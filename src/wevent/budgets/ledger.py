@@ -20,7 +20,7 @@ from wevent.budgets.refusals import refuse_overspend
 from wevent.budgets.schedules import Proposal, Schedule
 from wevent.budgets.single import Single
 from wevent.budgets.versions import Versions
-from wevent.errors import BudgetExceeded, NotCharged, WrongKind
+from wevent.errors import BudgetExceeded, NotCharged, WrongRequirementKind
 from wevent.settings import Privacy
 from wevent.units import MAX_EPSILON, NANO, Units, to_window
 
@@ -210,7 +210,9 @@ class Ledger(Single, Pasts):
     ) -> tuple[Units, Units, bool]:
         """Both parts for the crowd, cut to the room, and whether somebody there makes everybody rest."""
         if schedule.dynamic == "rows":
-            raise WrongKind(f"{schedule.name} does not serve a crowd; make the ledger or the publisher with fast=False")
+            raise WrongRequirementKind(
+                f"{schedule.name} does not serve a crowd; make the ledger or the publisher with fast=False"
+            )
         if schedule.dynamic == "paced":
             return (*individual.offer_paced(proposal.interval), False)
         return individual.offer(schedule.dynamic, self.privacy.rest)

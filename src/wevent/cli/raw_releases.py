@@ -26,7 +26,7 @@ WRITTEN = ("slot", "cell", "count", "standard_error", "low", "high")
 def read_store(path: Path) -> tuple[list[RawPublication], int, list[str]]:
     """The same as `read` from the store of a configuration: any mechanism's publications are raw releases."""
     from wevent.config.read import read_config
-    from wevent.reports.history import public_releases
+    from wevent.reports.releases import public_releases
     from wevent.store.streams import find_stream
 
     config = read_config(path)

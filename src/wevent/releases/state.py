@@ -8,16 +8,18 @@ drawing, so it is kept besides and comes back through `restore_learned`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from wevent.budgets.accounts import read_account
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.single import Single
-from wevent.cohorts.histogram import Domain, Reader
+from wevent.cohorts.histogram import Domain, SlotReader
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.decisions.selection import Selection
@@ -26,6 +28,7 @@ from wevent.releases.filters import Unfiltered
 from wevent.releases.mechanism import Mechanism
 from wevent.releases.release import Decision, Release, expected_error
 from wevent.settings import Privacy, has_numba
+from wevent.units import to_epsilon
 
 AXES = ("schedule", "trigger", "estimator", "filter")
 """The axes of a publisher that have a state, by the names of its attributes."""
@@ -52,7 +55,7 @@ class PublisherState(Single):
         dynamic = self.schedule.dynamic
         self.ledger = Ledger(self.privacy, history_slots, fast=fast and dynamic not in (None, "rows"))
         self.members = Membership(register, self.ledger, dynamic=dynamic is not None)
-        self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
+        self._reader = SlotReader(self.domain, self.privacy.contributions, fast=fast)
         self._reader.prepare(self.members.rows(), self.ledger.rows)
 
     # --- people, between slots -----------------------------------------------------------------
@@ -76,6 +79,17 @@ class PublisherState(Single):
     def declare(self, table: Sequence[Dynamic], choice: npt.ArrayLike) -> None:
         """Change many requirements: for each position an index into a table of dynamic ones, -1 for no change."""
         self.members.declare(table, choice)
+
+    def spent(self, user: Hashable) -> Decimal:
+        """The epsilon that a person's window, ending with the next slot, holds already.
+
+        For a dynamic requirement the forward window counts. Raises `UnknownUser` for a person who is not registered.
+        """
+        return to_epsilon(read_account(self.members, user).spent)
+
+    def remaining(self, user: Hashable) -> Decimal:
+        """The most epsilon that all live windows of a person leave for the next slot."""
+        return to_epsilon(read_account(self.members, user).room)
 
     # --- states --------------------------------------------------------------------------------
 
