@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from wevent.budgets.invariant import SWITCH
+
 # How long something takes says nothing on a busy machine.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("build", settings.get_profile("patient"), derandomize=True, print_blob=True)
@@ -23,6 +25,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == "not slow":
         settings.register_profile("quick", settings(), max_examples=12)
         settings.load_profile("quick")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _checked_rows(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Assert the invariant of rows after every change in the tests that are about rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.parent.name in ("budgets", "histories"):
+            patch.setenv(SWITCH, "1")
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -308,17 +308,8 @@ def expected_offers(pair: Pair, views: Mapping[Hashable, Filter]) -> dict[Hashab
     return wanted
 
 
-def sound(members: Membership) -> None:
-    """Rows, members and free rows fit together: nobody sits in a freed row, every size is its head count."""
-    ledger, rows = members.ledger, members.rows()
-    free = list(ledger._free)
-    if ledger.individual is not None:
-        free += [INDIVIDUAL + row for row in ledger.individual._free]
-    assert len(set(free)) == len(free)
-    assert not any(ledger.size(row) for row in free)
-    assert all(away.row not in free for away in members._departed.values())
-    grouped = list(members.groups.values())
-    heads = np.bincount(rows[rows >= 0], minlength=ledger.rows)
-    sizes = ledger.all_sizes
-    single = np.setdiff1d(np.arange(ledger.rows), grouped)
-    assert (heads[single] == sizes[single]).all()
+def own_rows(members: Membership) -> set[Hashable]:
+    """People who have a row of their own outside the individual rows."""
+    rows, shared = members.register.rows.tolist(), members.placement.shared
+    owners = zip(members.register.users, rows, strict=True)
+    return {user for user, row in owners if 0 <= row < INDIVIDUAL and row not in shared}

@@ -7,6 +7,8 @@ publisher = auto(register, cells=["north", "south"])
 release = publisher.step(Slot(1, {"ann": "north", "bob": "south"}))
 """
 
+from typing import TYPE_CHECKING, Any
+
 from wevent import errors, mechanisms
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Levels
@@ -18,6 +20,9 @@ from wevent.mechanisms import uniform as uniform  # nor `random.uniform`
 from wevent.releases.publisher import Mechanism, Publisher
 from wevent.releases.release import Decision, ExpectedError, Raw, Release, Trace
 from wevent.settings import Limits, Privacy
+
+if TYPE_CHECKING:
+    from wevent.facade import Store as Store  # not in __all__: `import *` must not need the extra `store`
 
 __version__ = "0.1.0"
 
@@ -50,3 +55,15 @@ __all__ = [
     "pba",
     "pbd",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load `Store`, which needs the extra `store`, when it is first used."""
+    if name != "Store":
+        raise AttributeError(f"module 'wevent' has no attribute {name!r}")
+    from importlib import import_module
+
+    try:
+        return import_module("wevent.facade").Store
+    except ModuleNotFoundError as missing:
+        raise ImportError(f"wevent.Store needs {missing.name}: pip install 'wevent[store]'") from missing

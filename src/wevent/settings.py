@@ -17,6 +17,9 @@ WhenInfeasible = Literal["project", "reject"]
 MOST_WINDOW = 2**14
 """The longest window, in slots, unless an operator allows more: every row remembers as many slots."""
 
+MANY_SLOTS = 1_000
+"""An operator confirms the release, or the loss, of more slots than this: they are more likely a wrong year."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -12,7 +12,6 @@ from tests.support import FAST, ONE, dynamic, fixed
 from wevent import Limits, Privacy, Register
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.budgets.membership_state import membership_state
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.errors import BudgetError, Infeasible, InvalidRequirement
 
@@ -21,7 +20,7 @@ REJECT = Privacy(infeasible="reject")
 
 
 def everything(members: Membership) -> tuple[bytes, str]:
-    return members.ledger.to_bytes(), str(membership_state(members))
+    return members.ledger.to_bytes(), str(members.state())
 
 
 def spend(members: Membership, part: float) -> None:

@@ -48,7 +48,7 @@ def go_on(one: Ledger, other: Ledger, schedule: Schedule, rows: list[int], tape:
             forward = 20 + tape.number(250), 1 + tape.number(9)
             asked = dynamic(forward, (14 + tape.number(250), 1 + tape.number(9)))
             for ledger in (one, other):
-                ledger.change_row(row, asked)
+                ledger.require(row, asked)
         offers = one.offer(schedule), other.offer(schedule)
         assert same(*offers)
         assert np.array_equal(one.room(), other.room()) and np.array_equal(one.borders(), other.borders())

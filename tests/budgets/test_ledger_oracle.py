@@ -8,8 +8,9 @@ from collections.abc import Callable, Hashable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support import FAST, Ending, Pair, Tape, dynamic, expected_offers, fixed, quick_and_slow, sound
+from tests.support import FAST, Ending, Pair, Tape, dynamic, expected_offers, fixed, own_rows, quick_and_slow
 
+from wevent.budgets.invariant import check_invariant
 from wevent.budgets.schedules import (
     Absorption,
     Distribution,
@@ -45,10 +46,10 @@ def play(pair: Pair, tape: Tape, *, alone: bool, flips: bool) -> None:
                 pair.ask(USERS[who], table[what](2_000_000_000 * who if alone else 0))
             elif what == 4:
                 pair.leave(USERS[who])
-        singles = set(pair.members.placement.own.values())
+        singles = own_rows(pair.members)
         offer = pair.offer()
-        merged |= singles - set(pair.members.placement.own.values())
-        sound(pair.members)
+        merged |= singles - own_rows(pair.members)
+        check_invariant(pair.members)
         views = pair.views(offer)
         wanted = expected_offers(pair, views)
         if alone:

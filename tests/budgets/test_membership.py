@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from tests.support import FAST, ONE, Pair, dynamic, fixed, sound
+from tests.support import FAST, ONE, Pair, dynamic, fixed, own_rows
 
+from wevent.budgets.invariant import check_invariant
 from wevent.budgets.ledger import Ledger
 from wevent.budgets.membership import Membership
 from wevent.budgets.schedules import Distribution, DynamicAbsorption, DynamicDistribution
@@ -31,7 +32,7 @@ A, B = fixed(ONE, 3), fixed(2 * ONE, 2)
 
 def run(pair: Pair, slots: int, publish: bool = False) -> None:
     for _ in range(slots):
-        sound(pair.members)
+        check_invariant(pair.members)
         pair.close(pair.offer(), "publish" if publish else "skip")
 
 
@@ -140,7 +141,7 @@ def test_a_row_is_freed_once(fast: bool) -> None:
         if slot == 7:
             pair.ask("user-1", A)
         run(pair, 1)
-    assert not pair.members.placement.own
+    assert not own_rows(pair.members)
     for user, asked in (("user-2", 2), ("user-3", 3), ("user-4", 4)):
         pair.ask(user, fixed(asked * 7, 1))
     assert len(set(pair.members.rows().tolist())) == 4
@@ -182,7 +183,7 @@ def test_a_merge_is_not_undone_by_a_refused_slot(afterwards: str) -> None:
     pair.ask("user-1", B)
     for user in ("user-2", "user-3", "user-4"):
         pair.ask(user, fixed(ONE + int(user[-1]), 2))
-    sound(pair.members)
+    check_invariant(pair.members)
     assert len(set(pair.members.rows().tolist())) == 5
     oracle = pair.oracles["user-1"].room(pair.slot)
     assert oracle is not None
@@ -197,7 +198,7 @@ def test_rows_merge_once_a_cohort_dominates_them() -> None:
     run(pair, 1)
     pair.ask("user-1", A)
     run(pair, 1)
-    assert pair.members.consolidate() == 0  # a larger share was spent in slot 1, under B
+    assert pair.members.merge() == 0  # a larger share was spent in slot 1, under B
     run(pair, 128)
     assert pair.members.rows()[0] == pair.members.rows()[1]
     assert pair.ledger.all_sizes[pair.members.rows()[0]] == 2
@@ -210,7 +211,7 @@ def test_no_merge_while_a_declaration_binds() -> None:
     run(pair, 1, publish=True)
     pair.ask("user-1", rich)
     for slot in range(2, 14):
-        moved = pair.members.consolidate()
+        moved = pair.members.merge()
         assert moved == (slot == 10)
         oracle = pair.oracles["user-1"].room(pair.slot)
         assert oracle is not None
@@ -465,10 +466,9 @@ def test_people_who_come_and_go_do_not_pile_up(fast: bool) -> None:
         if slot in (168, 840):  # the same phase of the guests' habits
             lengths = (
                 len(members._departed),
-                len(members._departures),
-                len(members.placement.emptied),
-                len(members.placement.own),
+                len(members.placement._empty),
+                len(own_rows(members)),
             )
             held.append((len(members.register), pair.ledger.rows, pair.ledger.nbytes, *lengths))
     assert held[0] == held[1]
-    sound(members)
+    check_invariant(members)

@@ -8,12 +8,12 @@ from collections.abc import Hashable
 import numpy as np
 import pytest
 from tests.oracle import OracleUser
-from tests.support import FAST, ONE, dynamic, fixed, for_oracle, quick_and_slow, sound
+from tests.support import FAST, ONE, dynamic, fixed, for_oracle, quick_and_slow
 
 from wevent import Fixed, Register, Slot, auto
+from wevent.budgets.invariant import check_invariant
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
-from wevent.budgets.membership_state import membership_from_state, membership_state
 from wevent.cohorts.requirement import Requirement
 from wevent.noise import SeededNoise
 
@@ -74,7 +74,7 @@ class Greedy:
     def step(self, part: float = 1.0, most: int = 100 * ONE) -> None:
         """Spend this part of everybody's room, at most so many units."""
         self.members.begin_slot()
-        sound(self.members)
+        check_invariant(self.members)
         ledger, slot, register = self.members.ledger, self.slot, self.members.register
         rows, room = self.members.rows(), ledger.room()
         spent = np.minimum((room * part).astype(np.int64), most)
@@ -273,6 +273,6 @@ def test_random_histories_keep_every_promise(seeds: range, fast: bool) -> None:
                 members = stream.members
                 again = Ledger.from_bytes(members.ledger.to_bytes())
                 again.fast = fast
-                stream.members = membership_from_state(membership_state(members), again, dynamic=True)
+                stream.members = Membership.from_state(members.state(), again, dynamic=True)
             stream.step(rng.choice([0, 0.2, 0.5, 1]))
         stream.kept()

@@ -7,12 +7,15 @@ import random
 import sys
 import tracemalloc
 from collections import deque
+from collections.abc import Collection
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import ONE, fixed, sound
+from tests.support import ONE, fixed, own_rows
 
+from wevent.budgets.invariant import check_invariant
 from wevent.budgets.ledger import Ledger
 from wevent.budgets.membership import Membership
 from wevent.budgets.schedules import Absorption, Distribution, Schedule
@@ -79,14 +82,13 @@ class Soak:
     def held(self) -> list[int]:
         """Sizes of everything that could pile up."""
         members = self.members
-        piles = (
+        piles: tuple[Collection[Any], ...] = (
             members._departed,
-            members._departures,
-            members.placement.emptied,
-            members.placement.own,
+            members.placement._empty,
+            own_rows(members),
             members.placement.cohorts,
         )
-        return [self.ledger.nbytes, self.ledger.rows, len(members.register), *map(len, piles)]
+        return [self.ledger.nbytes, self.ledger.rows, len(members.register), *(len(pile) for pile in piles)]
 
 
 @pytest.mark.slow
@@ -100,7 +102,7 @@ def test_a_million_slots(schedule: Schedule) -> None:
     for slot in range(CHECK, SLOTS + 1, CHECK):
         soak.run(CHECK)
         soak.check_sums()
-        sound(soak.members)
+        check_invariant(soak.members)
         gc.collect()
         if slot <= WARM:
             most = [2 * size + 64 for size in soak.held()]

@@ -29,7 +29,7 @@ def ask(kind: int = signal.SIGTERM) -> None:
 
 @pytest.mark.parametrize(("kind", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_at_once_or_after_the_slot(kind: int, code: int) -> None:
-    """Inside a slot after it, outside at once; a second signal changes nothing; without one nothing happens."""
+    """After a slot, or at once where that is safe, nowhere else; a second signal changes nothing."""
     usual = signal.getsignal(kind)
     did: list[str] = []
 
@@ -48,11 +48,23 @@ def test_at_once_or_after_the_slot(kind: int, code: int) -> None:
     ask(kind)  # while Python ends
     assert did == ["slot", "last words"]
 
-    signal.signal(kind, usual)
-    with SignalGuard() as guard:
-        guard.run(lambda: (ask(kind), did.append("never"))[1])  # type: ignore[func-returns-value]
-        assert guard.exit_code == code
-    assert did == ["slot", "last words"]
+    def read() -> None:
+        ask(kind)
+        did.append("import")  # where an exception out of nowhere would break what is half done
+        with guard.interruptible():
+            did.append("never")
+
+    def wait() -> None:
+        with guard.interruptible():
+            ask(kind)
+            did.append("never")
+
+    for what in (read, wait):
+        signal.signal(kind, usual)
+        with SignalGuard() as guard:
+            guard.run(what)
+            assert guard.exit_code == code
+    assert did == ["slot", "last words", "import"]
     with SignalGuard() as guard:
         guard.run(lambda: did.append("work"))
         assert guard.exit_code is None
@@ -65,10 +77,11 @@ def test_errors_of_the_work_come_through() -> None:
         guard.run(lambda: print(1 // 0))
 
     def interrupted() -> None:
-        try:
-            ask()
-        except BaseException:
-            raise RuntimeError("Query interrupted") from None
+        with guard.interruptible():
+            try:
+                ask()
+            except BaseException:
+                raise RuntimeError("Query interrupted") from None
 
     with SignalGuard() as guard:
         guard.run(interrupted)
@@ -86,7 +99,8 @@ def test_a_swallowed_request_is_heard_later(capsys: pytest.CaptureFixture[str]) 
 
     def work() -> None:
         held = [Callback()]
-        held.clear()
+        with guard.interruptible():
+            held.clear()
         did.append("goes on")
         with guard.uninterrupted():
             did.append("slot")
@@ -113,10 +127,11 @@ def test_what_is_broken_is_said_though_somebody_stopped_it() -> None:
     """A damaged store that shows after a signal ends the command with that error; an interrupted library does not."""
 
     def work(error: Exception) -> None:
-        try:
-            ask()
-        finally:
-            raise error
+        with guard.interruptible():
+            try:
+                ask()
+            finally:
+                raise error
 
     with SignalGuard() as guard:
         guard.run(lambda: work(Unreadable("interrupted")))

@@ -17,6 +17,7 @@ from wevent.errors import InvalidRequirement, InvalidSetting
 from wevent.releases.journal import MemoryJournal
 from wevent.reports.history import read_history
 from wevent.store.build import found
+from wevent.store.schema import UNLISTED
 
 
 def with_group(epsilon: Any, window: Any, **levels: Any) -> Any:
@@ -49,8 +50,7 @@ def test_a_group_is_resolved_once(tmp_path: Path) -> None:
     with town.session() as session:
         members = session._publisher.members
         assert members.ledger.versions.in_force(members.groups["group"]) == (500_000_000, 4)
-    history = read_history(town.database)
-    assert (history.asked[-1][0].epsilon, history.asked[-1][0].window) == (500_000_000, 4)
+    assert read_history(town.database).requirements[UNLISTED][0].requirement == Fixed(0.5, 4)
     for wrong in (with_group_error("huge", 4), with_group_error(0.5, "day"), with_group_error(0.0001, 4)):
         assert "level" in wrong or "number" in wrong or "least_share" in wrong
 

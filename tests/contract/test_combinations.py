@@ -22,7 +22,8 @@ from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Sampled, Unbiased
 from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import expected
-from wevent.releases.filters import StateSpace, Unfiltered
+from wevent.releases.filters import Unfiltered
+from wevent.releases.state_space import StateSpace
 
 made = partial(Mechanism, "combined")
 watched = partial(made, PacedWithChangeDetection, ChangeDetectionTrigger)

@@ -11,7 +11,7 @@ from tests.support import Silent
 
 from wevent.cohorts.histogram import RowTally
 from wevent.decisions.estimators import Estimator
-from wevent.decisions.evidence import Public
+from wevent.decisions.evidence import PublicKnowledge
 from wevent.decisions.selection import Selection
 
 Ints = npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ def draw(
     counts: Ints,
     budgets: Ints,
     s: int,
-    public: Public | None = None,
+    public: PublicKnowledge | None = None,
     change: Callable[[Selection], Selection] = lambda chosen: chosen,
 ) -> Tap:
     """Choose and draw, four people being registered in every row."""

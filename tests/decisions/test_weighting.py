@@ -28,7 +28,7 @@ bits = st.integers(0, MOST_BITS)
 @given(st.lists(budget, min_size=1, max_size=8), threshold, bits)
 def test_a_weight_costs_at_most_the_budget(budgets: list[int], theta: int, k: int) -> None:
     """A·θ ≤ e·2ᵏ exactly, and A is the largest such number up to 2ᵏ."""
-    found = weigh(np.array(budgets), theta, k).whole.tolist()
+    found = weigh(np.array(budgets), theta, k).multiples.tolist()
     for e, A in zip(budgets, found, strict=True):
         assert A * theta <= e << k
         assert 1 << k == A or (A + 1) * theta > e << k
@@ -38,7 +38,9 @@ def test_a_weight_costs_at_most_the_budget(budgets: list[int], theta: int, k: in
 def test_a_signed_weight_costs_at_most_the_budget(given_: list[tuple[float, int]], theta: int, k: int) -> None:
     """|A|·θ ≤ e·2ᵏ exactly, whatever the sign, and |A| is never above the wanted factor."""
     factors, budgets = np.array([f for f, _ in given_]), np.array([e for _, e in given_])
-    for f, e, A in zip(factors, budgets.tolist(), weigh_signed(factors, budgets, theta, k).whole.tolist(), strict=True):
+    for f, e, A in zip(
+        factors, budgets.tolist(), weigh_signed(factors, budgets, theta, k).multiples.tolist(), strict=True
+    ):
         assert abs(A) * theta <= e << k
         assert Fraction(abs(A), 1 << k) <= Fraction(abs(float(f)))
         assert A == 0 or (A < 0) == (f < 0)

@@ -11,7 +11,9 @@ from tests.histories.profiles import PROFILES
 from tests.histories.search import search
 
 from wevent.budgets.history import History
+from wevent.budgets.invariant import SWITCH
 from wevent.budgets.membership import Membership
+from wevent.budgets.pasts import Past
 from wevent.budgets.placement import Placement
 from wevent.cohorts.register import Register
 from wevent.releases import state as keeping
@@ -26,7 +28,7 @@ def forget_births(patch: pytest.MonkeyPatch) -> None:
 
 def forget_the_group(patch: pytest.MonkeyPatch) -> None:
     """Whoever is listed begins with an empty past."""
-    patch.setattr(Placement, "_listed", Placement._new)
+    patch.setattr(Placement, "newcomer", lambda self: Past((), self.ledger.slot - 1))
 
 
 def hold_nobody(patch: pytest.MonkeyPatch) -> None:
@@ -68,6 +70,7 @@ UNDONE: dict[str, Undo] = {
 @pytest.mark.parametrize("profile", UNDONE)
 def test_an_undone_mend_is_found(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the mend a steered history breaks a promise, or cannot be replayed."""
+    monkeypatch.delenv(SWITCH)  # so that the judge must find it
     UNDONE[profile](monkeypatch)
     found = search(PROFILES[profile], f"undone {profile}", 500, shrinking=0.0)
     assert found is not None

@@ -19,9 +19,9 @@ from wevent.cohorts.requirement import Requirement
 from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.mechanisms import ESTIMATORS, EstimatorName
 from wevent.noise import SeededNoise
-from wevent.releases.filters import StateSpace
 from wevent.releases.release import Decision
 from wevent.releases.state import restore, to_bytes
+from wevent.releases.state_space import StateSpace
 from wevent.study.window_check import DynamicWindowCheck
 from wevent.units import UNBOUNDED, Units
 

@@ -16,10 +16,10 @@ from wevent.decisions.estimators import Unbiased
 from wevent.errors import CorruptState, StoreVersion
 from wevent.mechanisms import ESTIMATORS
 from wevent.noise import SeededNoise
-from wevent.releases.filters import StateSpace
 from wevent.releases.journal import MemoryJournal
 from wevent.releases.release import Release
 from wevent.releases.state import learned, planned, restore, take_learned, to_bytes
+from wevent.releases.state_space import StateSpace
 
 REGISTER = Register.from_arrays(np.repeat([0.5, 1.0, 2.0], 20), np.tile([3, 5, 9], 20))
 

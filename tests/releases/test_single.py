@@ -16,8 +16,8 @@ from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.estimators import Unbiased
 from wevent.errors import CopyRefused
 from wevent.noise import SeededNoise
-from wevent.releases.filters import StateSpace
 from wevent.releases.state import restore, to_bytes
+from wevent.releases.state_space import StateSpace
 
 PEOPLE = {k: Fixed(1, 4) for k in range(20)}
 COPIES: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, pickle.dumps, lambda one: pickle.dumps([one])]

@@ -6,26 +6,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.releases.gaussian import One
-from tests.releases.gaussian import given as conditional
+from tests.releases.models.gaussian import OneModel, condition
 
 from wevent import Register, Slot, auto
 from wevent.errors import InvalidInput
 from wevent.noise import SeededNoise
 from wevent.releases import smoothing
-from wevent.releases.bank import Bank
-from wevent.releases.smoothing import Published, published, smooth
+from wevent.releases.models.bank import ModelBank
+from wevent.releases.smoothing import RawPublication, published, smooth
 
 
 @pytest.mark.parametrize(
-    "one",
+    "model",
     [
-        One(walk=0.3, white=0.7),
-        One(white=0.7),
-        One(white=0.4, slope=0.02),
-        One(walk=0.1, slope=0.05),
-        One(walk=0.05, white=0.4, swing=3.0, memory=0.8),
-        One(swing=3.0, memory=0.95),
+        OneModel(walk=0.3, variation=0.7),
+        OneModel(variation=0.7),
+        OneModel(variation=0.4, slope=0.02),
+        OneModel(walk=0.1, slope=0.05),
+        OneModel(walk=0.05, variation=0.4, swing=3.0, retention=0.8),
+        OneModel(swing=3.0, retention=0.95),
     ],
     ids=["level", "still", "slope", "walk and slope", "swing", "swing around a still level"],
 )
@@ -34,21 +33,21 @@ from wevent.releases.smoothing import Published, published, smooth
     st.integers(0, 9),
 )
 @settings(deadline=None, max_examples=40)
-def test_one_model_is_the_posterior(one: One, seen: list[tuple[int, float]], after: int) -> None:
+def test_one_model_is_the_posterior(model: OneModel, seen: list[tuple[int, float]], after: int) -> None:
     """With one model, counts and errors of all slots are those of the joint normal distribution."""
     R, slots = 3.0, np.cumsum([gap for gap, _ in seen])
     values, last = np.array([value for _, value in seen]), int(slots[-1]) + after
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(smoothing, "new_bank", lambda cells: Bank(cells, one.models()))
+        patch.setattr(smoothing, "new_bank", lambda cells: ModelBank(cells, model.models()))
         counts, variances = smoothing._smooth(slots, values[:, None], np.full((slots.size, 1), R), last)
     times, every = slots - float(slots[0]), np.arange(last - slots[0] + 1.0)
-    total = one.shown(times, times) + R * np.eye(times.size)
-    mean, spread = conditional(one.shown(every, every), one.shown(every, times), total, values)
+    total = model.shown(times, times) + R * np.eye(times.size)
+    mean, spread = condition(model.shown(every, every), model.shown(every, times), total, values)
     assert counts[:, 0] == pytest.approx(mean, rel=1e-4, abs=1e-4)
     assert variances[:, 0] == pytest.approx(np.diag(spread), rel=1e-4, abs=1e-4)
 
 
-def test_it_is_better_than_the_filter() -> None:
+def test_smoothing_is_better_than_the_filter() -> None:
     """On a wandering stream the smoothed history has at most 0.8 times the squared error of the releases."""
     random = np.random.default_rng(1)
     people, slots = 2_000, 600
@@ -70,31 +69,31 @@ def test_it_is_better_than_the_filter() -> None:
 
 
 def test_blocks_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many cells are smoothed in blocks; every slot and cell is there."""
-    monkeypatch.setattr(smoothing, "_HELD", 1)
+    """Many cells are smoothed in blocks; the result has every slot and cell."""
+    monkeypatch.setattr(smoothing, "_NUMBERS", 1)
     random = np.random.default_rng(3)
-    made = smooth([Published(slot, random.normal(9, 1, 5), np.ones(5)) for slot in (1, 4, 5)])
+    made = smooth([RawPublication(slot, random.normal(9, 1, 5), np.ones(5)) for slot in (1, 4, 5)])
     assert made.counts.shape == made.standard_error.shape == (5, 5)
     assert np.isfinite(made.counts).all() and (made.standard_error > 0).all()
 
 
 def test_refusals() -> None:
     """Nothing to smooth, and slots out of order, are refused."""
-    one = Published(3, np.ones(1), np.ones(1))
+    publication = RawPublication(3, np.ones(1), np.ones(1))
     with pytest.raises(InvalidInput, match="nothing to smooth"):
         smooth([])
     with pytest.raises(InvalidInput, match="order"):
-        smooth([one, one])
+        smooth([publication, publication])
 
 
-def test_bursts_leave_variances_whole() -> None:
-    """Values that jump to and fro at random: every standard error is a positive number."""
+def test_bursts_leave_variances_positive() -> None:
+    """With values that jump at random, every standard error is a positive number."""
     for seed in range(8):
         chance = np.random.default_rng(seed)
         slots = np.cumsum(chance.integers(1, chance.choice([3, 30, 300]), int(chance.integers(2, 40))))
         noise, level = 10.0 ** chance.uniform(-3, 4), 10.0 ** chance.uniform(0, 6)
         publications = [
-            Published(slot, chance.normal(level * chance.random(4), noise), np.full(4, noise))
+            RawPublication(slot, chance.normal(level * chance.random(4), noise), np.full(4, noise))
             for slot in slots.tolist()
         ]
         shown = smooth(publications)

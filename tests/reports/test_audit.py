@@ -12,10 +12,12 @@ from tests.store.scene import LEVELS, Town, config, random_rows
 from tests.support import quick_and_slow
 
 from wevent import Dynamic, Fixed
+from wevent.cohorts.requirement import Requirement
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.mechanisms import EstimatorName
 from wevent.reports.audit import audit
 from wevent.reports.findings import Audit
-from wevent.reports.history import Asked, SlotRecord, StreamHistory, read_history
+from wevent.reports.history import SlotRecord, StreamHistory, read_history
 from wevent.reports.neighbours import try_mechanism
 from wevent.reports.officer import Judged, officer_page
 from wevent.settings import Privacy
@@ -36,65 +38,65 @@ def record(slot: int, spent: int, decision: str = "published", **more: Any) -> S
 
 
 def past(
-    spends: list[int], asked: list[Asked], seat: list[tuple[int, int]] | None = None, carry: int = 1
+    spends: list[int],
+    changes: list[RequirementChange],
+    assignments: list[tuple[int, int]] | None = None,
+    carry: int = 1,
 ) -> StreamHistory:
-    """A history of one person in row 0."""
-    records = [
-        record(slot, spent, "published" if spent else "skipped", source=0) for slot, spent in enumerate(spends, 1)
-    ]
-    shown = 0
-    fitting = []
-    for one in records:
-        shown = one.slot if one.decision == "published" else shown
-        fitting.append(record(one.slot, spends[one.slot - 1], one.decision or "", source=shown))
-    return StreamHistory("town", {"people.carry": carry}, fitting, {0: asked}, {0: seat or [(1, 0)]})
+    """A history of one person, in row 0 unless row assignments are given."""
+    records, source = [], 0
+    for slot, spent in enumerate(spends, start=1):
+        source = slot if spent else source
+        records.append(record(slot, spent, "published" if spent else "skipped", source=source))
+    return StreamHistory("town", {"people.carry": carry}, records, {0: changes}, {0: assignments or [(1, 0)]})
 
 
-def fixed(from_slot: int, epsilon: int, window: int) -> Asked:
-    return Asked(from_slot, "fixed", epsilon, window, 0, 0)
+def change(slot: int, requirement: Requirement | None) -> RequirementChange:
+    return RequirementChange(0, requirement, slot)
+
+
+def fixed(slot: int, epsilon: int, window: int) -> RequirementChange:
+    return change(slot, Fixed(epsilon, window))
 
 
 def test_windows_just_full() -> None:
     """Exactly the promise is kept; one unit more is not, and the slot and the window are named."""
-    assert audit(past([ONE, 0, 0, ONE], [fixed(1, ONE, 3)])).kept
-    found = audit(past([ONE, 0, 1, ONE], [fixed(1, ONE, 3)]))
+    assert audit(past([ONE, 0, 0, ONE], [fixed(1, 1, 3)])).kept
+    found = audit(past([ONE, 0, 1, ONE], [fixed(1, 1, 3)]))
     assert [(violation.slot, violation.people) for violation in found.violations] == [(3, 1)]
     assert "slots 1 to 3 hold epsilon=1.000000001 where 1 was promised" in found.violations[0].what
 
 
 def test_old_versions_stay_alive() -> None:
     """A change to something laxer does not free the old window, nor does leaving."""
-    change = [fixed(1, ONE, 3), fixed(2, 5 * ONE, 1)]
-    assert not audit(past([ONE, ONE, 0], change)).kept
-    leave = [fixed(1, ONE, 3), Asked(2, "leave", 0, 0, 0, 0)]
-    assert not audit(past([ONE, ONE, 0], leave)).kept
+    assert not audit(past([ONE, ONE, 0], [fixed(1, 1, 3), fixed(2, 5, 1)])).kept
+    assert not audit(past([ONE, ONE, 0], [fixed(1, 1, 3), change(2, None)])).kept
 
 
 def test_dynamic() -> None:
-    """Forward from the slot of asking, backward in that slot."""
-    wish = [Asked(1, "dynamic", ONE, 2, 2 * ONE, 2), Asked(2, "dynamic", 9 * ONE, 1, ONE, 2)]
-    assert audit(past([ONE, 0], wish)).kept
-    found = audit(past([ONE, 1], wish))
+    """The forward side binds from the slot of the declaration on, the backward side in that slot."""
+    changes = [change(1, Dynamic((1, 2), (2, 2))), change(2, Dynamic((9, 1), (1, 2)))]
+    assert audit(past([ONE, 0], changes)).kept
+    found = audit(past([ONE, 1], changes))
     assert [violation.slot for violation in found.violations] == [2, 2]  # forward of slot 1, backward of slot 2
 
 
 def test_carried_windows_are_wider() -> None:
     """With people carried for 3 slots, a promise over 2 slots is kept over 4."""
-    asked = [fixed(1, ONE, 2)]
-    assert audit(past([ONE, 0, 0, ONE], asked)).kept
-    assert not audit(past([ONE, 0, 0, ONE], asked, carry=3)).kept
+    assert audit(past([ONE, 0, 0, ONE], [fixed(1, 1, 2)])).kept
+    assert not audit(past([ONE, 0, 0, ONE], [fixed(1, 1, 2)], carry=3)).kept
 
 
-def test_somebody_who_is_not_charged() -> None:
+def test_a_person_who_is_not_charged() -> None:
     """A requirement in force without a row in the charges is found."""
-    found = audit(past([0, 0], [fixed(1, ONE, 2)], [(1, 0), (2, -1)]))
+    found = audit(past([0, 0], [fixed(1, 1, 2)], [(1, 0), (2, -1)]))
     assert [(violation.slot, "not charged" in violation.what) for violation in found.violations] == [(2, True)]
 
 
 def test_given_up_slots() -> None:
     """After slots given up by a restore nothing is spent until the window has passed; before them anything allowed."""
     spends = [ONE, 0, 0, 0, ONE]
-    history = past(spends, [fixed(1, ONE, 3)])
+    history = past(spends, [fixed(1, 1, 3)])
     history.slots[1] = record(2, 0, "lost", forfeited=True, source=1, hold=3)
     history.slots[2] = record(3, 0, "skipped", source=1)
     history.slots[3] = record(4, 0, "skipped", source=1)
@@ -132,11 +134,10 @@ def test_a_real_store(town: Town) -> None:
     found = look(town)
     assert found.kept, found.violations
     assert found.people == 10
-    assert {line.terms.kind for line in found.lines} == {"fixed", "dynamic"}
-    promised = {(line.terms.epsilon, line.terms.window): line.people for line in found.lines}
-    assert (
-        promised[ONE, 4] == len([k for k in range(9) if LEVELS[k % 3] == Fixed(1, 4)]) + 1
-    )  # person-1 came back to it
+    promised = {promise.requirement: promise.people for promise in found.promises}
+    assert {type(requirement) for requirement in promised} == {Fixed, Dynamic}
+    at_first = len([k for k in range(9) if LEVELS[k % 3] == Fixed(1, 4)])
+    assert promised[Fixed(1, 4)] == at_first + 1  # person-1 came back to it
     page = officer_page([Judged(found, {"cells": ["<b>"], "privacy.neighbours": "add_remove"})])
     assert "Every promise was kept" in page
     assert "&lt;b&gt;" in page
@@ -158,7 +159,7 @@ def test_a_filtered_store(tmp_path: Path, estimator: str) -> None:
     history = read_history(town.database)
     found = audit(history)
     assert found.kept, found.violations
-    assert all(0 < line.worst.ratio <= 1 for line in found.lines if line.worst is not None)
+    assert all(0 < line.worst.ratio <= 1 for line in found.promises if line.worst is not None)
     page = officer_page([Judged(found, history.settings, None, history.assumptions)])
     assert f"<em>{estimator}</em>" in page
     assert ("says nothing about where they are" in page) == (estimator == "pooled")
@@ -186,7 +187,7 @@ def test_a_forged_charge(town: Town, part: str) -> None:
 
 
 def test_forged_history(town: Town) -> None:
-    """Missing slots and seats, releases that do not fit and events that were kept too long are found."""
+    """Missing slots and row assignments, releases that do not fit and events that were kept too long are found."""
 
     def found_after(words: str) -> bool:
         return any(words in violation.what for violation in look(town).violations)

@@ -20,7 +20,7 @@ from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.mechanisms import ESTIMATORS, EstimatorName
 from wevent.noise import SeededNoise
-from wevent.releases.filters import StateSpace
+from wevent.releases.state_space import StateSpace
 
 WISHES = [
     (0.6, 40),

@@ -103,10 +103,9 @@ def test_the_audit_knows_the_promise_to_the_unlisted(tmp_path: Path, monkeypatch
     assert audit(read_history(run("right").database)).kept
     branch = Pasts.branch
 
-    def forgetful(rows: Any, sources: Any, requirement: Any) -> int:
-        row = branch(rows, sources, requirement)
+    def forgetful(rows: Any, past: Any) -> int:
+        row = branch(rows, past)
         rows.versions.drop_row(row)
-        rows._ask(row, requirement)
         return row
 
     monkeypatch.setattr(Pasts, "branch", forgetful)

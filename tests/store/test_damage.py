@@ -15,7 +15,8 @@ from tests.support import quick_and_slow
 from wevent import Fixed
 from wevent.errors import CorruptState, WeventError
 from wevent.reports.audit import audit
-from wevent.reports.history import public_releases, read_history
+from wevent.reports.history import read_history
+from wevent.reports.releases import public_releases
 from wevent.store.arrays import decode_integers, encode_array
 from wevent.store.damage import check_store
 from wevent.store.database import open_database

@@ -1,4 +1,4 @@
-"""Comparisons on one stream, one's own files included."""
+"""Comparisons on one stream, files of your own included."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Events of five people with a planted name, what they ask for, and how one of them changes."""
+    """Events of five people with a planted name, their requirements, and how one of them changes."""
     events = ["user,cell,slot"]
     for slot in range(1, 41):
         events += [f"secret-{user},place-{(user * slot) % 3},{slot}" for user in range(5) if (user + slot) % 4]
     (tmp_path / "events.csv").write_text("\n".join(events))
-    asked = ["user,epsilon,window"] + [f"secret-{user},{1 + user / 2},{8 + user}" for user in range(5)]
-    (tmp_path / "asked.csv").write_text("\n".join(asked))
+    required = ["user,epsilon,window"] + [f"secret-{user},{1 + user / 2},{8 + user}" for user in range(5)]
+    (tmp_path / "requirements.csv").write_text("\n".join(required))
     moves = ["user,slot,epsilon,window", "secret-1,1,2,4", "secret-1,20,0.5,4", "secret-3,7,1,3"]
     (tmp_path / "moves.csv").write_text("\n".join(moves))
     return tmp_path
@@ -86,13 +86,13 @@ def test_ones_own_stream_and_requirements(files: Path) -> None:
         str(files / "events.csv"),
         ("pbd", "bd", "dpbd", "dpba", "lpu"),
         presence="seen",
-        requirements=files / "asked.csv",
+        requirements=files / "requirements.csv",
         dynamic=files / "moves.csv",
     )
     rows = compare(comparison, ONE)
     assert all(row["worst_window"] <= 1 and row["epsilon"] == 1 and row["window"] == 12 for row in rows)
     fixed = compare(
-        Comparison(comparison.data, ("pbd", "dpbd"), presence="seen", requirements=files / "asked.csv"), ONE
+        Comparison(comparison.data, ("pbd", "dpbd"), presence="seen", requirements=files / "requirements.csv"), ONE
     )
     assert plain(fixed)[0] == plain(rows)[0]  # fixed mechanisms do not follow changes
     assert fixed[1]["amre"] == fixed[0]["amre"] or fixed[1]["amre"] != rows[2]["amre"]
@@ -123,8 +123,8 @@ def test_times_need_a_width(tmp_path: Path) -> None:
 )
 def test_wrong_requirements_are_refused_and_nobody_is_named(files: Path, content: str, says: str) -> None:
     """With the file and the row, never with a user."""
-    (files / "asked.csv").write_text(content)
-    comparison = Comparison(str(files / "events.csv"), ("pbd",), requirements=files / "asked.csv")
+    (files / "requirements.csv").write_text(content)
+    comparison = Comparison(str(files / "events.csv"), ("pbd",), requirements=files / "requirements.csv")
     with pytest.raises((InvalidSetting, InvalidRequirement)) as caught:
         compare(comparison, ONE)
     assert says in str(caught.value) and "secret" not in str(caught.value)

@@ -35,7 +35,7 @@ def test_every_table_and_figure_is_there() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_shared_runs_are_shared(path: Path) -> None:
-    """Whoever shows the runs of another asks for points, mechanisms and metrics that the other runs."""
+    """An experiment that shows the runs of another names points, mechanisms and metrics that the other runs."""
     experiment = load(path)
     if experiment.runs is None:
         return

@@ -29,7 +29,7 @@ def test_by_hand() -> None:
 
 
 def test_small_counts_are_held_against_a_hundredth_of_the_total() -> None:
-    """With 10,000 people a cell of nobody is held against 100."""
+    """With 10,000 people a cell of nobody is compared with 100."""
     assert METRICS["mre"](np.array([[10_000.0, 0]]), np.array([[10_000.0, 50]]))[0] == pytest.approx(0.25)
 
 
@@ -69,7 +69,7 @@ def test_on_the_plane_neighbours_are_near_in_both_directions() -> None:
 
 @given(true=arrays(np.float64, (7, 3), elements=st.integers(0, 9).map(float)), block=st.integers(1, 9))
 def test_blocks_change_nothing(true: np.ndarray, block: int) -> None:
-    """The mean over all slots is the same however many are held at a time, one by one or all at once."""
+    """The mean over all slots is the same however many are in memory at a time, one by one or all at once."""
     released = np.roll(true, 1, axis=0)
     one, other, plain = Scorer(list(METRICS), block=block), Scorer(list(METRICS), block=block), Scorer(list(METRICS))
     for t, r in zip(true, released, strict=True):

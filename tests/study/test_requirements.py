@@ -1,4 +1,4 @@
-"""What people ask for in a study."""
+"""The requirements of a study's users."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wevent.units import to_units
     slot=st.integers(1, 10**6),
 )
 def test_nobody_asks_for_more_than_the_strictest(seed: int, users: int, epsilon: float, window: int, slot: int) -> None:
-    """Budgets from E on, windows up to w, fixed and dynamic; a type never asks for less than its own."""
+    """Epsilons from E on, windows up to w, fixed and dynamic; a type is never stricter than its own."""
     requirements = draw_types(seed, users, epsilon, window)
     assert requirements.common == Fixed(epsilon, window)
     assert requirements.type_of.size == users and (np.diff(requirements.type_of) >= 0).all()
@@ -58,7 +58,7 @@ def test_every_value_is_drawn_equally_often() -> None:
     assert chi < 45  # 8 degrees of freedom
 
 
-def test_dynamic_requirements_are_drawn_anew_in_each_slot_and_can_be_asked_again() -> None:
+def test_dynamic_requirements_are_drawn_anew_in_each_slot_and_can_be_drawn_again() -> None:
     """A slot's draw depends on seed and slot alone, and differs from slot to slot."""
     changes = draw_types(5, 100, 0.2, 200).changes
     assert changes is not None

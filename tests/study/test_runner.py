@@ -92,7 +92,7 @@ def test_finished_cells_are_kept(whole: Path, tmp_path: Path) -> None:
 
 
 def test_a_mechanism_can_be_added_later(whole: Path, tmp_path: Path) -> None:
-    """Only the new one is run; what the others drew stays as it was, whoever runs beside them."""
+    """Only the new one is run; what the others drew stays as it was, with any mechanisms beside them."""
     path = tmp_path / "r.csv"
     finish(experiment(mechanisms=["pbd"]), path)
     run = ExperimentRun(experiment(), path, RunSettings(jobs=1))
@@ -116,7 +116,7 @@ def test_more_rounds_keep_the_first_ones(tmp_path: Path) -> None:
 
 
 def test_rounds_differ_and_mechanisms_of_a_round_share_the_data() -> None:
-    """Another round draws other data; a cell asked for again gives the same rows."""
+    """Another round draws other data; a task that runs again gives the same rows."""
     tasks = list(experiment().tasks())
     one, again = (run_task("small", tasks[0], Path()) for _ in range(2))
     other = run_task("small", replace(tasks[0], round=2), Path())
@@ -157,8 +157,8 @@ def test_plugins_add_mechanisms(tmp_path: Path) -> None:
     plugin = tmp_path / "mine.py"
     plugin.write_text(
         "from wevent import mechanisms\n"
-        "from wevent.study.mechanisms import MECHANISMS, Entry\n"
-        "MECHANISMS['mine'] = Entry(mechanisms.pbd, 'personal', 'rows', 'Du25')\n"
+        "from wevent.study.mechanisms import MECHANISMS, MechanismEntry\n"
+        "MECHANISMS['mine'] = MechanismEntry(mechanisms.pbd, 'personal', 'rows', 'Du25')\n"
     )
     from wevent.study.mechanisms import MECHANISMS
     from wevent.study.runner import load_plugins

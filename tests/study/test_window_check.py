@@ -1,4 +1,4 @@
-"""The watch over windows."""
+"""The check of windows."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ moving = st.builds(Dynamic, sides, sides)
 @given(spends=spends, required=st.tuples(fixed, fixed))
 def test_the_fullest_window_is_found(spends: list[tuple[int, int]], required: tuple[Fixed, Fixed]) -> None:
     """Equal to the plain checker of every window, row by row."""
-    watch = FixedWindowCheck(required)
+    check = FixedWindowCheck(required)
     for slot in spends:
-        watch.add(np.array(slot))
+        check.add(np.array(slot))
     for_each = [
         worst([slot[row] for slot in spends], [FixedPromise(one.units, one.window, 1)])
         for row, one in enumerate(required)
     ]
-    assert watch.worst() == max(for_each)
+    assert check.worst() == max(for_each)
 
 
 @given(spends=spends, data=st.data())
 def test_the_fullest_window_of_any_declaration_is_found(spends: list[tuple[int, int]], data: st.DataObject) -> None:
     """Equal to the plain checker where every slot declares anew."""
     required = [data.draw(st.tuples(moving, moving)) for _ in spends]
-    watch = DynamicWindowCheck(required[0])
+    check = DynamicWindowCheck(required[0])
     for number, (slot, requirements) in enumerate(zip(spends, required, strict=True)):
         if number:
-            watch.change(list(enumerate(requirements)))
-        watch.add(np.array(slot))
+            check.change(list(enumerate(requirements)))
+        check.add(np.array(slot))
     promised: list[list[Promise]] = [
         [
             DynamicPromise(t, one.backward.units, one.backward.window, one.forward.units, one.forward.window)
@@ -47,17 +47,17 @@ def test_the_fullest_window_of_any_declaration_is_found(spends: list[tuple[int, 
         ]
         for row in range(2)
     ]
-    assert watch.worst() == max(worst([slot[row] for slot in spends], promised[row]) for row in range(2))
+    assert check.worst() == max(worst([slot[row] for slot in spends], promised[row]) for row in range(2))
 
 
 def test_one_unit_too_much_is_above_one() -> None:
     """No tolerance."""
-    watch = FixedWindowCheck([Fixed(1, 2)])
-    watch.add(np.array([500_000_000]))
-    watch.add(np.array([500_000_000]))
-    assert watch.worst() == 1
-    watch.add(np.array([500_000_001]))
-    assert watch.worst() == Fraction(1_000_000_001, 1_000_000_000) > 1
+    check = FixedWindowCheck([Fixed(1, 2)])
+    check.add(np.array([500_000_000]))
+    check.add(np.array([500_000_000]))
+    assert check.worst() == 1
+    check.add(np.array([500_000_001]))
+    assert check.worst() == Fraction(1_000_000_001, 1_000_000_000) > 1
 
 
 def test_nothing_spent_is_nothing() -> None:

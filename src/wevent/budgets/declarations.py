@@ -130,17 +130,10 @@ class Declarations:
         many = min(members.size, self.now.size)
         return np.flatnonzero(members[:many] & ((self.now[:many] > 0) | (self._until[:many] >= slot)))
 
-    def active_levels(self, row: int, slot: int) -> dict[int, int]:
-        """Levels that a row declared before `slot` and that still bind in it, each with the last slot of that."""
-        declared = self.levels(row, slot).tolist()
-        last = {level: slot - len(declared) + age for age, level in enumerate(declared) if level > 0}
-        windows = self.table.forward_window
-        return {level: when for level, when in last.items() if slot < when + windows[level]}
-
     def forward(self, history: History, rows: npt.NDArray[np.int64]) -> Forward:
         """Scan the active declarations of `rows`."""
         if self._fast:
-            from wevent.budgets.individual.scan import scan
+            from wevent.budgets.fast import scan
 
             found = Forward(rows, *scan(self.table.values, self._past, self.now, history.ring, rows, history.slot))
         else:
@@ -192,7 +185,7 @@ class Declarations:
     def least(self, slot: int, rows: npt.NDArray[np.int64], values: Units) -> Units:
         """The least of a value per level over the active declarations of `rows`, unbounded without one (axes: row)."""
         if self._fast:
-            from wevent.budgets.individual.scan import least
+            from wevent.budgets.fast import least
 
             found: Units = least(self.table.forward_window, values, self._past, self.now, rows, slot)
             return found
@@ -213,7 +206,7 @@ class Declarations:
     def borders(self, history: History, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Largest border b(τ) of each row over its active declarations, -inf where there is none (axes: row)."""
         if self._fast:
-            from wevent.budgets.individual.scan import borders
+            from wevent.budgets.fast import borders
 
             found: npt.NDArray[np.float64] = borders(
                 self.table.values, self._past, self.now, history.ring, rows, history.slot

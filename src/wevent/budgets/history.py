@@ -145,15 +145,16 @@ class History:
         """The first slot in which anybody in a row could spend, and the first slot that it is known to remember."""
         return int(self._born[row]), int(self._known[row])
 
-    def dominates(self, row: int, other: int) -> bool:
-        """Whether `row` recorded at least as much as `other` in every remembered slot, all parts together.
+    def dominates(self, row: int, other: int, until: int) -> bool:
+        """Whether `row` recorded at least as much as `other` in every remembered slot up to `until`, in total.
 
-        Slots that only `other` has forgotten must be out of every window. Which of the two is older is not compared:
-        whoever moves from `other` into `row` takes the older birth along (`adopt`).
+        Slots that only `other` has forgotten must be out of every window. Births are not compared: a row that stands
+        for the members of `other` takes over the older birth (`adopt`).
         """
-        mine, theirs = sum(self.spends(row)), sum(self.spends(other))
         oldest = self.slot - self.span + 1
-        return bool(np.all(mine >= theirs)) and bool(self._known[other] <= max(self._known[row], oldest))
+        enough = sum(self.spends(row)) >= sum(self.spends(other))
+        later = np.arange(oldest, self.slot) > until
+        return bool(np.all(enough | later)) and bool(self._known[other] <= max(self._known[row], oldest))
 
     def adopt(self, row: int, other: int) -> None:
         """Let `row`, which dominates `other`, stand for those in it: it begins no later and forgets no less."""

@@ -16,12 +16,13 @@ from wevent.budgets.codec import pack, unpack
 from wevent.budgets.declarations import Declarations
 from wevent.budgets.history import History
 from wevent.budgets.pasts import Pasts
+from wevent.budgets.refusals import refuse_overspend
 from wevent.budgets.schedules import Proposal, Schedule
 from wevent.budgets.single import Single
 from wevent.budgets.versions import Versions
 from wevent.errors import BudgetExceeded, NotCharged, WrongKind
 from wevent.settings import Privacy
-from wevent.units import MAX_EPSILON, NANO, Units, show, to_epsilon, to_window
+from wevent.units import MAX_EPSILON, NANO, Units, to_window
 
 if TYPE_CHECKING:  # numba
     from wevent.budgets.individual.rows import IndividualRows
@@ -100,16 +101,7 @@ class Ledger(Single, Pasts):
         mine = self.history.rows
         room = self.view().room
         change_budget, publish_budget = offer.change_budget[:mine], offer.publish_budget[:mine]
-        over = (change_budget < 0) | (publish_budget < 0) | (change_budget + publish_budget > room)
-        if over.any():
-            row = int(np.argmax(over))
-            raise BudgetExceeded(
-                f"row {row} requires epsilon={show(int(change_budget[row] + publish_budget[row]))} in slot "
-                f"{self.slot}; its windows have {show(int(room[row]))} left. Nothing was spent.",
-                row=row,
-                slot=self.slot,
-                room=to_epsilon(int(room[row])),
-            )
+        refuse_overspend(change_budget, publish_budget, room, self.slot, first_row=0)
         if self.individual is not None:
             crowd_1, crowd_2 = (part[mine:] if mine else part for part in (offer.change_budget, offer.publish_budget))
             self.individual.charge(crowd_1, crowd_2, first_row=mine)
@@ -195,7 +187,8 @@ class Ledger(Single, Pasts):
         if state["individual"] is not None:
             from wevent.budgets.individual.rows import IndividualRows
 
-            ledger.individual = IndividualRows.from_state(state["individual"], ledger.declarations.table)
+            ledger.individual = IndividualRows(ledger.declarations.table, ledger.span, ledger.slot)
+            ledger.individual.restore(state["individual"])
         ledger.sizes, ledger._last_spend = state["sizes"], state["last_spend"]
         ledger.last_slot, ledger._free = state["last_slot"], state["free"].tolist()
         if state["charged"] is not None:
@@ -213,7 +206,7 @@ class Ledger(Single, Pasts):
         if schedule.dynamic == "rows":
             raise WrongKind(f"{schedule.name} does not serve a crowd; make the ledger or the publisher with fast=False")
         if schedule.dynamic == "paced":
-            return (*individual.offer_part(proposal.interval), False)
+            return (*individual.offer_paced(proposal.interval), False)
         return individual.offer(schedule.dynamic, self.privacy.rest)
 
     def _rest(self, proposal: Proposal, publish_budget: Units) -> tuple[bool, Units]:

@@ -1,108 +1,117 @@
-"""Gives rows the past of other rows: copies, branches and merges.
+"""Gives a row the past of a person, and decides whether a row covers it.
 
-The invariant of rows: a row's past covers every slot in which any of its members could have spent. In every slot that
-is remembered the row recorded at least what each member spent; slots that it does not remember lie before its birth, in
-which no member could spend, or count as forgotten, and a window that reaches back to them leaves no room.
+The invariant of rows (SPEC §2): a row's past covers every slot in which any of its members could have spent.
+
+* In every remembered slot the row recorded at least what each member spent.
+* The row carries every live version and active declaration of each member, or a stricter version that lives as long.
+* A slot that the row does not remember lies before its birth, and no member could spend there; or the slot counts as
+  forgotten, and a window that reaches back to it leaves no room.
+
+A `Past` says where a person's spends are recorded. `Placement.place` is the one function that gives a person a row,
+always from their whole past, in one of three ways that keep the invariant: a row of their own stays theirs, a shared
+row that covers the past takes over its birth, or a branch copies the past. `budgets.invariant` asserts the invariant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from wevent.budgets.refusals import INDIVIDUAL, longest_window, refuse_infeasible, refuse_oversize
-from wevent.budgets.rows import Rows
-from wevent.cohorts.requirement import Requirement
+import numpy as np
+
+from wevent.budgets.rows import INDIVIDUAL, Rows
+from wevent.budgets.versions import Bound
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Everything that a person could have spent until now, as the rows that recorded it.
+
+    The rows also hold what is forgotten (their births), live versions and active declarations.
+
+    Attributes:
+        rows: where the person counted, or may have counted; none for a person who never counted anywhere.
+        last: the last slot in which they counted there; what the rows spent later is not theirs.
+        own: whether the one row stands for this person, or this group, alone.
+    """
+
+    rows: tuple[int, ...]
+    last: int
+    own: bool = False
 
 
 class Pasts(Rows):
     """Rows that take each other's past along.
 
     Guarantees:
-        No copy, branch or merge gives anybody a row that begins later, forgets less or recorded less than their own.
+        `branch(past)` and, after `cover(row, past)`, any `row` that `covers(row, past)` keep the invariant of rows for
+        a person with this past.
     """
 
-    def copy_row(self, source: int, size: int, until: int) -> int:
-        """A new row with the past of another up to slot `until`; what that had in force ends there."""
+    def branch(self, past: Past) -> int:
+        """A new row without members whose past covers another, and without a requirement in force."""
         row = self._new_row()
-        self.history.copy_row(source, row, until)
-        self.versions.copy_row(source, row)
-        self.versions.end(row, until)
-        self.declarations.copy_row(source, row, until, self.slot)
-        self._last_spend[row] = self._last_spend[source] if until >= self.last_slot else 0
-        self.sizes[row] = size
-        return row
-
-    def branch(self, sources: Sequence[int], requirement: Requirement) -> int:
-        """A new row of one person whose past covers that of all `sources`, with a requirement of its own.
-
-        Guarantees:
-            It carries every live version of every source, and remembers no less and forgets no more than any.
-        """
-        refuse_infeasible(self, sources, requirement, self.slot - 1)
-        refuse_oversize(self, longest_window(requirement), more=1)
-        self.remember(requirement)
-        row = self.copy_row(sources[0], 1, self.slot - 1)
-        for source in sources[1:]:
+        for source in past.rows[:1]:
+            self.history.copy_row(source, row, past.last)
+            self.versions.copy_row(source, row)
+            self.declarations.copy_row(source, row, past.last, self.slot)
+            self._last_spend[row] = self._last_spend[source] if past.last >= self.last_slot else 0
+        for source in past.rows[1:]:
             self.history.cover(row, source)
             self.versions.copy_row(source, row)
-            self.versions.end(row, self.slot - 1)
-            for level, last in self.declarations.active_levels(source, self.slot).items():
-                table = self.declarations.table  # the window that trails behind is at least as strict as that ahead
-                self.versions.begin(row, table.forward[level], table.forward_window[level], last, end=last)
+            for bound in self._forward_bounds(source, past.last):
+                last = bound.until - bound.window + 1
+                self.versions.begin(row, bound.epsilon, bound.window, last, end=last)
             self._last_spend[row] = max(self._last_spend[row], self._last_spend[source])
-        self._ask(row, requirement)
+        self.versions.end(row, past.last)
         return row
 
-    def leave_crowd(self, row: int) -> int:
-        """A row outside the crowd with the same past, declarations and size."""
-        individual = self.in_crowd(row)
+    def leave_individual(self, row: int) -> int:
+        """Move an individual row, with its past, declarations and size, to the other rows; return its new number."""
+        individual = self.individual_rows(row)
         place = row - INDIVIDUAL
-        target = self._new_row()
+        target, past = self._new_row(), individual.past
         change_budget, publish_budget = individual.spends(place)
-        self.history.write_row(target, change_budget, publish_budget, int(individual.born[place]), individual.known)
-        self.declarations.write_row(target, individual.levels(place), self.slot)
-        self._last_spend[target] = individual.spent_2_at(place, self.last_slot)
+        self.history.write_row(target, change_budget, publish_budget, int(individual.born[place]), past.known)
+        self.declarations.write_row(target, past.declared_levels(np.array([place]))[:, 0], self.slot)
+        self._last_spend[target] = past.last_spend(place, self.last_slot)
         self.sizes[target] = individual.sizes[place]
         individual.free_row(place)
         return target
 
-    def dominating(self, row: int, shared: Mapping[tuple[int, int], Sequence[int]]) -> int | None:
-        """The first of the rows shared by (budget, window) that the members of `row` may share from now on, if any."""
-        self.versions.prune(self.slot)
-        asked = self.versions.in_force(row)
-        if asked is None or not shared.get(asked) or self.versions.live(row) != {asked}:
-            return None
-        if self.declarations.active_levels(row, self.slot):
-            return None
-        for cohort in shared[asked]:
-            if cohort != row and self.sizes[cohort] > 0 and self.history.dominates(cohort, row):
-                return cohort
-        return None
-
-    def merge(self, cohort: int, row: int) -> None:
-        """Let the members of `row` share `cohort`, which dominates it and takes over the older birth."""
-        self.history.adopt(cohort, row)
-        self.resize(cohort, int(self.sizes[cohort] + self.sizes[row]))
-
-    def covers(self, cohort: int, others: Sequence[int]) -> bool:
-        """Whether somebody who was counted in any of the rows `others` until now may share a cohort.
+    def covers(self, row: int, past: Past) -> bool:
+        """Whether a person with this past may share a row, if that takes over the older birth (`cover`).
 
         Guarantees:
-            The cohort's past begins no later, forgets no less and holds no less in any slot than that of the others.
-            What the cohort requires is at least as strict as everything that is still alive in the others.
+            The row recorded at least as much as the past in every remembered slot, and forgets no less.
+            Some live version of the row is at least as strict as each that is alive in the past, and lives as long.
         """
-        self.versions.prune(self.slot)
-        asked = self.versions.in_force(cohort)
-        if asked is None:
-            return False
-        for row in others:
-            alive = self.versions.live(row)
-            for level in self.declarations.active_levels(row, self.slot):
-                table = self.declarations.table
-                alive.add((int(table.forward[level]), int(table.forward_window[level])))
-            if any(asked[0] > epsilon or asked[1] < window for epsilon, window in alive):
+        carried = self.versions.bounds(row, self.slot)
+        for source in past.rows:
+            if source == row:
+                continue
+            alive = [*self.versions.bounds(source, past.last), *self._forward_bounds(source, past.last, besides=row)]
+            if not all(any(bound.implies(other) for bound in carried) for other in alive if other.until >= self.slot):
                 return False
-            older = self.history.birth(cohort)[0] <= self.history.birth(row)[0]
-            if not older or not self.history.dominates(cohort, row):
+            if not self.history.dominates(row, source, past.last):
                 return False
         return True
+
+    def cover(self, row: int, past: Past) -> None:
+        """Let a row that covers a past stand for its owner: the row begins no later and forgets no less."""
+        for source in past.rows:
+            self.history.adopt(row, source)
+
+    def _forward_bounds(self, row: int, last: int, besides: int | None = None) -> list[Bound]:
+        """The forward sides that a row declared up to slot `last` and that still bind, as trailing bounds.
+
+        A window that trails is at least as strict as one that begins with the declaration. With `besides`, without what
+        that row declared in the same slots.
+        """
+        declared, table = self.declarations.levels(row, self.slot), self.declarations.table
+        slots = np.arange(self.slot - declared.size, self.slot)
+        active = (slots <= last) & (slots + table.forward_window[declared] > self.slot) & (declared > 0)
+        if besides is not None:
+            active &= declared != self.declarations.levels(besides, self.slot)
+        newest = dict(zip(declared[active].tolist(), slots[active].tolist(), strict=True))
+        sides = ((int(table.forward[level]), int(table.forward_window[level]), slot) for level, slot in newest.items())
+        return [Bound(epsilon, window, slot + window - 1) for epsilon, window, slot in sides]

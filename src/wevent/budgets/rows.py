@@ -1,8 +1,8 @@
-"""The rows of a ledger: requirements and changes come in, rows with the right past and live limits go out.
+"""Holds the rows of a ledger: what each requires and has spent.
 
-A row is a cohort of people who share a fixed requirement, a group of declared size, or one person. It has
-a history of spends, live fixed versions and declared dynamic requirements; large crowds of dynamic rows
-are kept apart (`budgets.individual`). Nothing is spent here.
+A row is a cohort of people who share a fixed requirement, a group of declared size, or one person. It has a history of
+spends, live fixed versions and declared dynamic requirements. Where numba is installed, people with dynamic
+requirements have individual rows, which are kept apart (`budgets.individual`). Nothing is spent here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from wevent.budgets.declarations import Declarations
 from wevent.budgets.history import History
 from wevent.budgets.refusals import INDIVIDUAL as INDIVIDUAL
-from wevent.budgets.refusals import longest_window, refuse_infeasible, refuse_oversize
+from wevent.budgets.refusals import longest_window, refuse_oversize
 from wevent.budgets.versions import Versions
 from wevent.budgets.view import LedgerView
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """Rows, what they ask for and what they spent.
+    """Rows, what they require and what they spent.
 
     Guarantees:
         A new requirement counts the row's past; an old one stays alive until its windows close.
@@ -41,12 +41,12 @@ class Rows:
         self.history = History(history_slots)
         self.versions = Versions()
         self.declarations = Declarations(history_slots, fast=fast)
-        self.individual: IndividualRows | None = None
-        self.sizes = np.zeros(0, np.int64)
-        self.last_slot = 0
-        self._last_spend = np.zeros(0, np.int64)
-        self._free: list[int] = []
-        self._view: LedgerView | None = None
+        self.individual: IndividualRows | None = None  # made with the first individual row
+        self.sizes = np.zeros(0, np.int64)  # people in each row outside the individual ones, 0 for empty and free rows
+        self.last_slot = 0  # the last slot in which a publish budget was spent, 0 if none
+        self._last_spend = np.zeros(0, np.int64)  # publish budget that each of these rows spent there
+        self._free: list[int] = []  # rows without members, past and versions, to be used again; the last one first
+        self._view: LedgerView | None = None  # made when needed, dropped with every change
 
     @property
     def slot(self) -> int:
@@ -60,27 +60,27 @@ class Rows:
 
     @property
     def rows(self) -> int:
-        """Rows, those without members included; rows of the crowd come last."""
+        """How many rows there are, those without members included; individual rows come last."""
         return self.history.rows + (self.individual.rows if self.individual else 0)
 
     @property
     def unused(self) -> int:
-        """Rows outside the crowd that wait for somebody."""
+        """How many rows outside the individual ones are free to be used again."""
         return len(self._free)
 
     @property
     def nbytes(self) -> int:
         """Bytes held for rows."""
-        mine = self.history.nbytes + self.versions.nbytes + self.declarations.nbytes
-        return mine + self.sizes.nbytes + self._last_spend.nbytes + (self.individual.nbytes if self.individual else 0)
+        parts = (self.history, self.versions, self.declarations, self.sizes, self._last_spend, self.individual)
+        return sum(part.nbytes for part in parts if part is not None)
 
     @property
     def all_sizes(self) -> npt.NDArray[np.int64]:
-        """How many registered people each row stands for, crowd last (axes: row)."""
+        """How many registered people each row stands for, individual rows last (axes: row)."""
         return self.sizes if self.individual is None else self._join(self.sizes, self.individual.sizes)
 
     def view(self) -> LedgerView:
-        """How the rows outside the crowd stand before the next slot."""
+        """How the rows outside the individual ones stand before the next slot."""
         if self._view is None:
             self.versions.prune(self.slot)
             self._view = LedgerView(
@@ -101,8 +101,8 @@ class Rows:
 
     def borders(self) -> npt.NDArray[np.float64]:
         """Largest border b(τ) of each row's active declarations, -inf without one (axes: row)."""
-        mine = self.view().borders
-        return mine if self.individual is None else np.concatenate([mine, self.individual.borders()])
+        borders = self.view().borders
+        return borders if self.individual is None else np.concatenate([borders, self.individual.borders()])
 
     # --- changes between slots -----------------------------------------------------------------
 
@@ -111,7 +111,7 @@ class Rows:
         refuse_oversize(self, longest_window(requirement), more=1)
         self.remember(requirement)
         row = self._new_row()
-        self._ask(row, requirement)
+        self.require(row, requirement)
         self.sizes[row] = size
         return row
 
@@ -126,7 +126,7 @@ class Rows:
         return rows
 
     def open_dynamic(self, levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """A new row of its own for each of many people with dynamic requirements; in the crowd if that is fast."""
+        """A new row for each of many people with dynamic requirements; individual rows if the ledger is fast."""
         if self.fast:
             if self.individual is None:
                 from wevent.budgets.individual.rows import IndividualRows
@@ -149,7 +149,7 @@ class Rows:
         return np.array([self.declarations.table.add(r) if isinstance(r, Dynamic) else 0 for r in table], np.int64)
 
     def declaring(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which of these rows, none of them in the crowd, have a dynamic requirement in force."""
+        """Which of these rows, no individual ones, have a dynamic requirement in force."""
         self.declarations.reserve(self.history.rows)
         return self.declarations.now[rows] > 0
 
@@ -162,23 +162,28 @@ class Rows:
         self._view = None
 
     def declare_individual(self, levels: npt.NDArray[np.int64], choice: npt.NDArray[np.integer[Any]]) -> None:
-        """Let row k of the crowd declare `levels[choice[k]]` from the next slot on; -1 for no change."""
+        """Let individual row k declare `levels[choice[k]]` from the next slot on; -1 for no change."""
         if self.individual is not None:
             self.individual.declare_all(levels, choice)
         self._view = None
 
-    def change_row(self, row: int, requirement: Requirement) -> None:
-        """Let another requirement be in force from the next slot on; the old ones stay alive (SPEC §2)."""
-        refuse_infeasible(self, [row], requirement, self.slot - 1)
-        refuse_oversize(self, longest_window(requirement))
+    def require(self, row: int, requirement: Requirement) -> None:
+        """Put a requirement into force from the next slot on; earlier ones end and stay alive (SPEC §2)."""
         self.remember(requirement)
         self.end_row(row)
-        self._ask(row, requirement)
+        if row >= INDIVIDUAL:
+            self.individual_rows(row).declare(row - INDIVIDUAL, int(self.levels([requirement])[0]))
+        elif isinstance(requirement, Fixed):
+            self.versions.begin(row, requirement.units, requirement.window, self.slot)
+        else:
+            self.declarations.reserve(row + 1)
+            self.declarations.now[row] = self.declarations.table.add(requirement)
+        self._view = None
 
     def end_row(self, row: int) -> None:
         """End what a row has in force; its versions stay alive until their windows close."""
         if row >= INDIVIDUAL:
-            self.in_crowd(row).declare(row - INDIVIDUAL, 0)
+            self.individual_rows(row).declare(row - INDIVIDUAL, 0)
             return
         self.versions.end(row, self.slot - 1)
         if row < self.declarations.now.size:
@@ -188,7 +193,7 @@ class Rows:
     def free_row(self, row: int) -> None:
         """Forget a row without members whose windows have closed."""
         if row >= INDIVIDUAL:
-            self.in_crowd(row).free_row(row - INDIVIDUAL)
+            self.individual_rows(row).free_row(row - INDIVIDUAL)
             return
         self.versions.drop_row(row)
         self.declarations.clear(row)
@@ -199,29 +204,29 @@ class Rows:
 
     def size(self, row: int) -> int:
         """How many people a row stands for."""
-        return int(self.in_crowd(row).sizes[row - INDIVIDUAL] if row >= INDIVIDUAL else self.sizes[row])
+        return int(self.individual_rows(row).sizes[row - INDIVIDUAL] if row >= INDIVIDUAL else self.sizes[row])
 
     def resize(self, row: int, size: int) -> None:
         """Set how many people a row stands for."""
         if row >= INDIVIDUAL:
-            self.in_crowd(row).resize(row - INDIVIDUAL, size)
+            self.individual_rows(row).resize(row - INDIVIDUAL, size)
         else:
             self.sizes[row] = size
         self._view = None
 
     def remember(self, requirement: Requirement) -> None:
-        """Make sure that the windows of a requirement can be looked back on from now on."""
+        """Remember as many slots from now on as the windows of a requirement have."""
         self._span(longest_window(requirement))
 
     def forget(self, last: int) -> None:
-        """Somebody was forgotten whose last registered slot was `last`; whoever joins may be them."""
+        """Forget a person whose last registered slot was `last`: any newcomer may be that person."""
         self.history.forgotten = max(self.history.forgotten, last)
         if self.individual is not None:
             self.individual.hold(self.history.forgotten, self.history.held)
         self._view = None
 
     def hold_back(self, until: int) -> None:
-        """Leave nobody room before slot `until`, whoever joins until then included."""
+        """Leave nobody room before slot `until`, newcomers included."""
         self.history.held = max(self.history.held, until)
         if self.individual is not None:
             self.individual.hold(self.history.forgotten, self.history.held)
@@ -229,24 +234,14 @@ class Rows:
 
     # --- inside --------------------------------------------------------------------------------
 
-    def _join(self, mine: Units, individual: Units) -> Units:
-        return np.concatenate([mine, individual]) if self.history.rows else individual
+    def _join(self, outside: Units, individual: Units) -> Units:
+        return np.concatenate([outside, individual]) if self.history.rows else individual
 
-    def in_crowd(self, row: int) -> IndividualRows:
-        """The crowd, which must have this row."""
+    def individual_rows(self, row: int) -> IndividualRows:
+        """The individual rows, which must have this one."""
         if self.individual is None or not INDIVIDUAL <= row < INDIVIDUAL + self.individual.rows:
-            raise IndexError(f"no row {row} in the crowd")
+            raise IndexError(f"no individual row {row}")
         return self.individual
-
-    def _ask(self, row: int, requirement: Requirement) -> None:
-        if row >= INDIVIDUAL:
-            self.in_crowd(row).declare(row - INDIVIDUAL, int(self.levels([requirement])[0]))
-        elif isinstance(requirement, Fixed):
-            self.versions.begin(row, requirement.units, requirement.window, self.slot)
-        else:
-            self.declarations.reserve(row + 1)
-            self.declarations.now[row] = self.declarations.table.add(requirement)
-        self._view = None
 
     def _new_row(self) -> int:
         if not self._free:

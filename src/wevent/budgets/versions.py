@@ -1,4 +1,4 @@
-"""Fixed requirements in force or still alive: changes come in, the room and shares they leave go out.
+"""Holds the fixed requirements that are in force or still alive, and computes the room and shares they leave.
 
 A version is alive from the slot it starts until its last window closes, w - 1 slots after it ended
 (SPEC §2). A row may carry several; the strictest live one decides.
@@ -6,6 +6,7 @@ A version is alive from the slot it starts until its last window closes, w - 1 s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,18 @@ from wevent.units import UNBOUNDED, Units
 IN_FORCE = 2**62
 """The end of a version that has not ended."""
 
-_COLUMNS = ("row", "epsilon", "window", "start", "end")
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """At most `epsilon` units in the `window` slots that end in any slot up to `until`."""
+
+    epsilon: int
+    window: int
+    until: int
+
+    def implies(self, other: Bound) -> bool:
+        """Whether a row that keeps this bound keeps the other one too."""
+        return self.epsilon <= other.epsilon and self.window >= other.window and self.until >= other.until
 
 
 class Versions:
@@ -28,7 +40,7 @@ class Versions:
     """
 
     def __init__(self) -> None:
-        self._table = np.zeros((5, 0), np.int64)
+        self._table = np.zeros((5, 0), np.int64)  # axes (row, epsilon, window, start, end; version)
         self._derive()
 
     @property
@@ -50,16 +62,16 @@ class Versions:
         """End what is in force for a row; `slot` is the last one it was in force in."""
         if not self.row.size:
             return
-        open_here = (self.row == row) & (self._table[4] == IN_FORCE)
-        if open_here.any():
-            self._table[4, open_here] = slot
-            self._keep(~(open_here & (self._table[3] > slot)))  # never in force, so never alive
+        open_now = (self.row == row) & (self._table[4] == IN_FORCE)
+        if open_now.any():
+            self._table[4, open_now] = slot
+            self._keep(~(open_now & (self._table[3] > slot)))  # never in force, so never alive
 
     def copy_row(self, source: int, target: int) -> None:
         """Give `target` all live versions of `source`."""
-        mine = self._table[:, self.row == source].copy()
-        mine[0] = target
-        self._table = np.concatenate([self._table, mine], axis=1)
+        copied = self._table[:, self.row == source].copy()
+        copied[0] = target
+        self._table = np.concatenate([self._table, copied], axis=1)
         self._derive()
 
     def drop_row(self, row: int) -> None:
@@ -71,20 +83,20 @@ class Versions:
         found = np.flatnonzero((self.row == row) & (self._table[4] == IN_FORCE))
         return (int(self.epsilon[found[0]]), int(self.window[found[0]])) if found.size else None
 
-    def live(self, row: int) -> set[tuple[int, int]]:
-        """Budgets and windows of a row that are still alive."""
-        mine = self.row == row
-        return set(zip(self.epsilon[mine].tolist(), self.window[mine].tolist(), strict=True))
+    def bounds(self, row: int, last: int) -> list[Bound]:
+        """The versions of a row that began up to slot `last`, as if they ended there at the latest."""
+        found = self._table[1:, (self.row == row) & (self._table[3] <= last)].T.tolist()
+        return [Bound(epsilon, window, min(end, last) + window - 1) for epsilon, window, _, end in found]
 
     def take(self, rows: npt.NDArray[np.int64]) -> Versions:
         """A copy of the live versions of some rows, which are numbered anew in the order given."""
         number = np.full(max(int(self.row.max(initial=-1)), int(rows.max(initial=-1))) + 1, -1, np.int64)
         number[rows] = np.arange(rows.size)
-        some = Versions()
-        some._table = self._table.copy()
-        some._table[0] = number[self.row]
-        some._keep(some._table[0] >= 0)
-        return some
+        taken = Versions()
+        taken._table = self._table.copy()
+        taken._table[0] = number[self.row]
+        taken._keep(taken._table[0] >= 0)
+        return taken
 
     def prune(self, slot: int) -> None:
         """Drop what is dead in `slot`."""
@@ -100,7 +112,7 @@ class Versions:
         return result
 
     def spent(self, history: History, wait: int = 0) -> tuple[Units, Units]:
-        """Part 1 and part 2 in the window of each version, this slot left out (axes: version).
+        """Change and publish budgets in the window of each version, this slot left out (axes: version).
 
         With `wait`, what is left of it in the window that ends so many slots later.
         """

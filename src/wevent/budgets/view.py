@@ -145,9 +145,9 @@ class LedgerView:
         sampled, declared = history.take(kept), declarations.take(kept)
         if individual is not None:
             rows = inside[picked[picked >= own.size] - own.size]
-            past, change_budget, publish_budget = individual.past(rows)
-            sampled.append(change_budget, publish_budget, individual.born[rows], individual.known)
-            declared.append(past, individual.declared(rows), history.slot)
+            past = individual.past
+            sampled.append(past.change_budgets(rows), past.publish_budgets(rows), individual.born[rows], past.known)
+            declared.append(past.declared_levels(rows), individual.declared(rows), history.slot)
         last_spend = np.zeros(sizes.size, np.int64)
         return LedgerView(sampled, self._versions.take(kept), declared, sizes, self.last_slot, last_spend)
 

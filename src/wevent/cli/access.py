@@ -1,9 +1,8 @@
-"""Opens what several commands need: the configuration, its store, its witness, a session and the clock."""
+"""Opens what several commands need, and loads `store.opening`, which is heavy, only when a command does."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,41 +13,26 @@ if TYPE_CHECKING:
 
 
 def open_store(config: Config, *, create: bool = False, read_only: bool = False, shown: int | None = None) -> Database:
-    """The store of a configuration; commands that only look at it open it for reading.
+    """The store of a configuration; commands that only read open it for reading."""
+    from wevent.store import opening
 
-    Guarantees:
-        Where a witness knows of slots that were shown, no new file takes the place of one that is gone, unless the
-        operator says what was shown.
-    """
-    from wevent.store.database import open_database, to_url
-    from wevent.store.reconciling import check_new_stream
-
-    url = to_url(config.store.url)
-    if create and url.get_backend_name() == "sqlite" and _nothing_at(Path(url.database or "")):
-        check_new_stream(config.stream.name, witness_of(config).read(), shown)
-    return open_database(config.store.url, create=create, read_only=read_only)
+    return opening.open_store(config, create=create, read_only=read_only, shown=shown)
 
 
 def witness_of(config: Config) -> Witness:
-    """The witness of a configuration's stream: named by stream and place of the store, unless the file says where."""
-    from wevent.config.read import witness_path
-    from wevent.store.database import to_url
-    from wevent.store.witness import Witness, place_of, witness_name
+    """The witness of a configuration's stream."""
+    from wevent.store import opening
 
-    return Witness(witness_path(config, witness_name(config.stream.name, place_of(to_url(config.store.url)))))
+    return opening.witness_of(config)
 
 
 def open_session(
     config: Config, database: Database, shown: int | None = None, *, requirements_lost: bool = False
 ) -> Session:
     """The stream of a configuration, for this process alone."""
-    from wevent.store.session import Session
+    from wevent.store import opening
 
-    return Session(database, config, witness_of(config), now, shown=shown, requirements_lost=requirements_lost)
-
-
-def _nothing_at(path: Path) -> bool:
-    return not path.exists() or path.stat().st_size == 0
+    return opening.open_session(config, database, shown, requirements_lost=requirements_lost, clock=now)
 
 
 def now() -> int:

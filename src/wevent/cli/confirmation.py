@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from wevent.cli.options import MANY
+from wevent.settings import MANY_SLOTS
 
 if TYPE_CHECKING:
     from wevent.config.model import Config
@@ -58,13 +58,13 @@ def confirm_many(
     """Ask before very many slots are released that no clock closes, so that a wrong year is noticed.
 
     Guarantees:
-        Without a yes from a terminal, more than `MANY` slots raise `InvalidSetting`; nothing was released.
+        Without a yes from a terminal, more than `MANY_SLOTS` slots raise `InvalidSetting`; nothing was released.
     """
     from wevent.errors import InvalidSetting
     from wevent.events.timeline import show_instant
 
     due, timeline = last - next_slot + 1, config.slots.timeline
-    if config.slots.closing == "arrival" or due <= MANY:
+    if config.slots.closing == "arrival" or due <= MANY_SLOTS:
         return
     times = ""
     if seen is not None and seen.first is not None and seen.last is not None:

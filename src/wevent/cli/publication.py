@@ -107,7 +107,7 @@ def _feed(options: RunOptions, session: Session, totals: RunTotals, guard: Signa
                 options.until,
                 _on_release(totals, bar),
                 bar.reading,
-                guard.uninterrupted,
+                guard,
                 totals=totals,
                 allow_empty=options.allow_empty,
                 confirm=_confirm(options, totals, bar),
@@ -122,7 +122,7 @@ def _feed(options: RunOptions, session: Session, totals: RunTotals, guard: Signa
             options.until,
             clock=GuardedClock(session.writer.clock, config.slots.jump_limit),
             warn=bar.warn,
-            uninterrupted=guard.uninterrupted,
+            stops=guard,
             totals=totals,
         )
         if options.follow:

@@ -17,16 +17,16 @@ import numpy as np
 from wevent.cli.access import open_store
 from wevent.errors import InvalidInput
 from wevent.releases.release import Release
-from wevent.releases.smoothing import Published, Smoothed
+from wevent.releases.smoothing import RawPublication, SmoothedCounts
 
 NEEDED = ("slot", "cell", "raw", "raw_standard_error")
 WRITTEN = ("slot", "cell", "count", "standard_error", "low", "high")
 
 
-def read_store(path: Path) -> tuple[list[Published], int, list[str]]:
+def read_store(path: Path) -> tuple[list[RawPublication], int, list[str]]:
     """The same as `read` from the store of a configuration: any mechanism's publications are raw releases."""
     from wevent.config.read import read_config
-    from wevent.reports.history import public_releases
+    from wevent.reports.releases import public_releases
     from wevent.store.streams import find_stream
 
     config = read_config(path)
@@ -36,11 +36,11 @@ def read_store(path: Path) -> tuple[list[Published], int, list[str]]:
         for release in public_releases(database, stream.id, len(cells), 1, 2**62):
             last = release.slot
             if release.raw is not None and release.raw_standard_error is not None:
-                publications.append(Published(last, release.raw.astype(np.float64), release.raw_standard_error))
+                publications.append(RawPublication(last, release.raw.astype(np.float64), release.raw_standard_error))
     return publications, last, cells
 
 
-def read_file(path: Path) -> tuple[list[Published], int, list[str]]:
+def read_file(path: Path) -> tuple[list[RawPublication], int, list[str]]:
     """The same as `read` from a CSV file."""
     try:
         with path.open(encoding="utf-8", newline="") as lines:
@@ -51,7 +51,7 @@ def read_file(path: Path) -> tuple[list[Published], int, list[str]]:
         raise InvalidInput(f"{path}: not a CSV file in UTF-8; give one that `wevent releases` wrote") from None
 
 
-def read(lines: Iterable[str]) -> tuple[list[Published], int, list[str]]:
+def read(lines: Iterable[str]) -> tuple[list[RawPublication], int, list[str]]:
     """Publications in the order of their slots, the last slot, and the names of the cells in their first order.
 
     Guarantees:
@@ -82,11 +82,11 @@ def read(lines: Iterable[str]) -> tuple[list[Published], int, list[str]]:
     publications = []
     for slot in sorted(found):
         pairs = np.array([found[slot][cell] for cell in range(len(cells))])
-        publications.append(Published(slot, pairs[:, 0], pairs[:, 1]))
+        publications.append(RawPublication(slot, pairs[:, 0], pairs[:, 1]))
     return publications, last, list(cells)
 
 
-def write(out: TextIO, smoothed: Smoothed, cells: Sequence[str]) -> None:
+def write(out: TextIO, smoothed: SmoothedCounts, cells: Sequence[str]) -> None:
     """One line for each slot and cell."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(WRITTEN)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from wevent.cli.access import now, open_session, witness_of
 from wevent.cli.confirmation import agrees
-from wevent.cli.options import MANY
+from wevent.settings import MANY_SLOTS
 
 if TYPE_CHECKING:
     from wevent.config.model import Config
@@ -63,7 +63,7 @@ def give_up(config: Config, database: Database, shown: int | None, *, yes: bool)
     opening = plan(config, database, shown)
     if shown is None:
         return
-    if opening.given_up > MANY and not yes and not agrees(f"Give up {opening.given_up:,} slots?"):
+    if opening.given_up > MANY_SLOTS and not yes and not agrees(f"Give up {opening.given_up:,} slots?"):
         raise InvalidSetting(
             f"{opening.given_up:,} slots would be given up. Is the number right? Then run it again with `--yes`; "
             "otherwise say which slot may really have been shown last. Nothing was changed",

@@ -1,54 +1,42 @@
-"""Who is registered and in which row: people and what they ask for come in, positions and rows go out.
+"""Registers people with their requirements before the first slot.
 
-The register knows people, not budgets: later on, which row somebody may share is decided by the
-ledger's history (`budgets.membership`). Positions are what integer slots are aligned with; they are
-stable, and a position is given to somebody else only after its former owner was forgotten.
+A register knows people, not budgets. What it declares is the state before slot 1; later changes concern its positions
+(`cohorts.positions`) and the rows of a ledger (`budgets.membership`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from wevent.cohorts.frames import people_of_frame
+from wevent.cohorts.positions import Positions
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
-from wevent.errors import AlreadyRegistered, InvalidRequirement, UnknownUser, WrongShape
+from wevent.errors import AlreadyRegistered, InvalidRequirement, WrongShape
 from wevent.events.frames import DataFrame
 from wevent.units import to_units_array, to_window
 
-NOBODY = -1
-"""The row of a position whose owner has left."""
 
+class Register(Positions):
+    """People, their positions and rows, and what the first rows require.
 
-class Register:
-    """Positions, users, rows and what the first rows ask for.
-
-    Users of one fixed requirement share a row; a dynamic requirement gives a row of one's own; a
-    group is one row of declared size.
-
-    Guarantees:
-        A user keeps their position until they leave and are forgotten.
-        No error and no repr names a user.
+    Users of one fixed requirement share a row; a person with a dynamic requirement has a row of their own;
+    a group is one row of declared size.
 
     Attributes:
-        table: the different requirements asked for at the start.
-        asks: for each row, which of them (axes: row).
+        table: the different requirements at the start.
+        required: for each row, the index of its requirement in the table (axes: row).
         sizes: for each row, how many people it stands for at the start (axes: row).
         groups: the rows that stand for declared groups, by name.
     """
 
     def __init__(self) -> None:
-        self._users: list[Hashable] | range = range(0)
-        self._position: dict[Hashable, int] | None = None
-        self._rows = np.empty(0, np.int64)
-        self._free: list[int] = []
-        self._departed: dict[Hashable, int] = {}
-        self.changes = object()  # another one after every change, so that no two registers are taken for one
+        super().__init__()
         self.table: list[Requirement] = []
-        self.asks = np.empty(0, np.int64)
+        self.required = np.empty(0, np.int64)
         self.sizes = np.empty(0, np.int64)
         self.groups: dict[Hashable, int] = {}
 
@@ -137,172 +125,26 @@ class Register:
         rows[~own] = row_of_shared
         rows[own] = shared.size + np.arange(int(own.sum()))
         register.table = list(table)
-        register.asks = np.concatenate([shared, picked[own]])
-        register.sizes = np.bincount(rows, minlength=register.asks.size).astype(np.int64)
+        register.required = np.concatenate([shared, picked[own]])
+        register.sizes = np.bincount(rows, minlength=register.required.size).astype(np.int64)
         register._fill(users, rows)
         return register
 
     def with_group(self, name: Hashable, requirement: Requirement, size: int) -> Register:
-        """Add a row that stands for `size` people who always ask the same; return this register."""
+        """Add a row that stands for `size` people who always require the same; return this register."""
         if name in self.groups or name in self:
             raise AlreadyRegistered("a group or a user of this name is registered already")
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise WrongShape("the size of a group is a whole number of people from 1 on")
-        self.groups[name] = self.asks.size
-        self.asks = np.append(self.asks, len(self.table))
+        self.groups[name] = self.required.size
+        self.required = np.append(self.required, len(self.table))
         self.sizes = np.append(self.sizes, int(size))
         self.table.append(requirement)
         return self
 
-    def __len__(self) -> int:
-        """Positions in an aligned array, those of people who left included."""
-        return len(self._users)
-
-    def __repr__(self) -> str:
-        return f"Register(positions={len(self)})"
-
-    def __contains__(self, user: Hashable) -> bool:
-        place = self._find(user)
-        return place is not None and self._rows[place] != NOBODY
-
-    @property
-    def rows(self) -> npt.NDArray[np.int64]:
-        """The row of each position, -1 where the owner has left (axes: position)."""
-        return self._rows[: len(self._users)]
-
-    @property
-    def vacant(self) -> bool:
-        """Whether any position has no owner."""
-        return bool(self._departed or self._free)
-
-    @property
-    def users(self) -> Sequence[Hashable]:
-        """The owner of each position, in the order of aligned arrays."""
-        return self._users
-
-    def _fill(self, users: Sequence[Hashable] | None, rows: npt.NDArray[np.int64]) -> None:
-        if users is None:
-            self._users = range(rows.size)
-        else:
-            self._users = np.asarray(users).tolist() if hasattr(users, "dtype") else list(users)
-            self._position = {user: place for place, user in enumerate(self._users)}
-            if len(self._position) != rows.size:
-                raise AlreadyRegistered(
-                    "the list of users names somebody twice, or is not as long as their requirements"
-                )
-        self._rows = rows
-        self.changes = object()
-
-    def copy(self) -> Register:
+    def copy(self) -> Self:
         """An independent register of the same people."""
-        twin = Register()
-        twin._users = self._users if isinstance(self._users, range) else list(self._users)
-        twin._position = None if self._position is None else dict(self._position)
-        twin._rows, twin._free, twin._departed = self._rows.copy(), list(self._free), dict(self._departed)
-        twin.table, twin.asks, twin.sizes = list(self.table), self.asks.copy(), self.sizes.copy()
+        twin = super().copy()
+        twin.table, twin.required, twin.sizes = list(self.table), self.required.copy(), self.sizes.copy()
         twin.groups = dict(self.groups)
         return twin
-
-    def place_all(self, place: npt.NDArray[np.int64]) -> None:
-        """Renumber all rows: `place` holds the new number of each (axes: row)."""
-        self._rows = place[self._rows] if self._rows.size else self._rows
-        self.changes = object()
-
-    def add(self, user: Hashable, row: int) -> int:
-        """Register one more user (or one who comes back) and return the position."""
-        place = self._find(user)
-        if place is not None and self._rows[place] != NOBODY:
-            raise AlreadyRegistered("this user is registered already; change the requirement instead")
-        users = self._listed()
-        if place is None and self._free:
-            place = self._free.pop()
-            users[place] = user
-        elif place is None:
-            place = len(users)
-            users.append(user)
-            if place == self._rows.size:
-                self._rows = np.concatenate([self._rows, np.full(max(16, place), NOBODY)])
-        self._index()[user] = place
-        self._departed.pop(user, None)
-        self._rows[place] = row
-        self.changes = object()
-        return place
-
-    def move(self, user: Hashable, row: int) -> None:
-        """Put a registered user into another row."""
-        self._rows[self.position(user)] = row
-        self.changes = object()
-
-    def remove(self, user: Hashable) -> None:
-        """End a registration; the position stays reserved until `forget`."""
-        place = self.position(user)
-        self._rows[place] = NOBODY
-        self._departed[user] = place
-        self.changes = object()
-
-    def forget(self, user: Hashable) -> None:
-        """Give the position of somebody who left free for somebody else."""
-        place = self._departed.pop(user)
-        self._index().pop(user)
-        self._listed()[place] = None
-        self._free.append(place)
-
-    def position(self, user: Hashable) -> int:
-        """Where a registered user stands in aligned arrays."""
-        place = self._find(user)
-        if place is None or self._rows[place] == NOBODY:
-            raise UnknownUser("this user is not registered; let them join first")
-        return place
-
-    def positions(self, users: Iterable[Hashable], slot: int) -> npt.NDArray[np.int64]:
-        """Where these users stand; one who is not registered is refused without being named."""
-        if isinstance(self._users, range):
-            wanted = _whole(users)
-            known = wanted is not None and bool(((wanted >= 0) & (wanted < len(self._users))).all())
-            found = wanted if known and wanted is not None else np.full(1, -1)
-        else:
-            index = self._index()
-            found = np.fromiter((index.get(user, -1) for user in users), np.int64)
-        if found.size and (found < 0).any():
-            raise UnknownUser(
-                f"slot {slot} has somebody who is not registered; let them join before the slot, or count them "
-                "into a declared group (Register.unknown lists them). Nothing was spent.",
-                slot=slot,
-            )
-        if found.size and (self._rows[found] == NOBODY).any():
-            raise UnknownUser(
-                f"slot {slot} has somebody who has left; leave them out, or let them join again before the slot. They "
-                "must not be counted into a group while their windows are alive. Nothing was spent.",
-                slot=slot,
-            )
-        return found
-
-    def unknown(self, users: Iterable[Hashable]) -> list[Hashable]:
-        """Those of `users` who are not registered and may be counted into a declared group; for the operator's eyes.
-
-        Whoever left is left out until their windows have closed: a group's row knows nothing of what they spent.
-        """
-        return [user for user in users if self._find(user) is None]
-
-    def _find(self, user: Hashable) -> int | None:
-        if isinstance(self._users, range) and isinstance(user, int | np.integer):
-            return int(user) if 0 <= int(user) < len(self._users) else None
-        return self._index().get(user)  # names that are equal, as 1 and 1.0 are, are one person
-
-    def _listed(self) -> list[Any]:
-        if isinstance(self._users, range):
-            self._users = list(self._users)
-        return self._users
-
-    def _index(self) -> dict[Hashable, int]:
-        if self._position is None:
-            self._position = {user: place for place, user in enumerate(self._users)}
-        return self._position  # from here on kept up to date
-
-
-def _whole(users: Iterable[Hashable]) -> npt.NDArray[np.int64] | None:
-    """Users as an integer array, or nothing where one of them is no whole number."""
-    listed = list(users)
-    if not all(isinstance(user, int | np.integer) and not isinstance(user, bool) for user in listed):
-        return None
-    return np.array(listed, np.int64) if listed else np.empty(0, np.int64)

@@ -1,7 +1,7 @@
-"""Many budgets, one count: budgets on offer and a tally come in, noisy counts and their variance go out.
+"""Makes one noisy count out of many budgets.
 
-`Sampled` keeps people by coins, as in [Du25]. `Unbiased` lets everybody count whole at the least budget.
-`decisions.pooled` lets everybody count by their budget.
+`Sampled` keeps people by coins, as in [Du25]. `Unbiased` counts all people in full at the least budget.
+`decisions.pooled` weights people by their budgets.
 """
 
 from __future__ import annotations
@@ -16,21 +16,16 @@ import numpy.typing as npt
 
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.evidence import Evidence, Floats, ForecastError, Offers, Public
+from wevent.decisions.evidence import Evidence, Floats, ForecastError, Offers, PublicKnowledge
 from wevent.decisions.sampling import sample
-from wevent.decisions.selection import (
-    Concentration,
-    Selection,
-    choose_threshold,
-    worst,
-)
+from wevent.decisions.selection import Concentration, Selection, choose_threshold, worst
 from wevent.decisions.weighting import add_noise, laplace_variance
 from wevent.noise import Noise
 from wevent.units import MAX_EPSILON, NANO, Units
 
 Sizes = npt.NDArray[np.int64]
 Expect = Callable[[Floats | None, int], Concentration]
-"""What is public and how many are registered come in; where lost people are thought to stand goes out."""
+"""From the public counts and the number of registered people: how concentrated the lost people are expected to be."""
 
 
 class Estimator(ABC):
@@ -39,20 +34,26 @@ class Estimator(ABC):
     name: ClassVar[str]
     assumption: ClassVar[str | None]
     """What must be true of the stream for the counts to be right in the mean, in words; None if nothing must."""
-    whole: ClassVar[bool]
-    """Whether counts are always whole numbers."""
+    integer_counts: ClassVar[bool]
+    """Whether counts are always integers."""
 
     @abstractmethod
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> Selection:
         """The threshold for these budgets; `public` are the counts shown last, None before any (axes: cell)."""
 
     @abstractmethod
-    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> ForecastError:
-        """What each of several offers would give."""
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> ForecastError:
+        """The expected error of each of several offers."""
 
     @abstractmethod
     def draw(
-        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
+        self,
+        tally: Tally,
+        selection: Selection,
+        sizes: Sizes,
+        sensitivity: int,
+        noise: Noise,
+        public: PublicKnowledge | None,
     ) -> Evidence:
         """Noisy counts at that threshold; a person loses at most the budget they offered."""
 
@@ -68,18 +69,18 @@ class Sampled(Estimator):
     """Optimal budget selection and the sample mechanism. [Du25] Alg. 1, [Jorgensen15].
 
     Args:
-        expect: where lost people are thought to stand when a threshold is chosen: `selection.worst`, as published, or
-            `selection.expected`, where the last release says.
+        expect: where lost people are expected to stand when a threshold is chosen: `selection.worst`, as published, or
+            `selection.expected`, in proportion to the last release.
     """
 
     name: ClassVar[str] = "sampled"
     assumption: ClassVar[str | None] = None
-    whole: ClassVar[bool] = True
+    integer_counts: ClassVar[bool] = True
 
     def __init__(self, expect: Expect = worst) -> None:
         self.expect = expect
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> Selection:
         """The threshold of least error."""
         if self.expect is worst:
             return choose_threshold(budgets, sizes, sensitivity)
@@ -87,12 +88,18 @@ class Sampled(Estimator):
             budgets, sizes, sensitivity, concentration=self.expect(counts_of(public), int(sizes.sum()))
         )
 
-    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> ForecastError:
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> ForecastError:
         """The error of each of several offers."""
         return one_by_one(self, offers, sizes, sensitivity, public)
 
     def draw(
-        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
+        self,
+        tally: Tally,
+        selection: Selection,
+        sizes: Sizes,
+        sensitivity: int,
+        noise: Noise,
+        public: PublicKnowledge | None,
     ) -> Evidence:
         """Kept people plus noise."""
         counts = sample(tally, selection, sizes, sensitivity, noise)
@@ -100,70 +107,76 @@ class Sampled(Estimator):
 
 
 class Unbiased(Estimator):
-    """Everybody counts whole, at the least budget that anybody offers.
+    """Counts all people in full, at the least budget that anybody offers.
 
     Guarantees:
-        The counts are right in the mean, whoever is where.
+        The counts are right in the mean, wherever people are.
         If anybody has no budget left, nothing is published.
     """
 
     name: ClassVar[str] = "unbiased"
     assumption: ClassVar[str | None] = None
-    whole: ClassVar[bool] = True
+    integer_counts: ClassVar[bool] = True
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Public | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> Selection:
         """The least budget of anybody registered; 0 if there is none."""
-        there = budgets[sizes > 0]
-        threshold = int(there.min()) if there.size else 0
+        registered = budgets[sizes > 0]
+        threshold = int(registered.min()) if registered.size else 0
         noise = 2.0 * (sensitivity * NANO / threshold) ** 2 if threshold > 0 else math.inf
         return Selection(max(threshold, 0), 0.0, 0.0, noise, budgets, threshold)
 
-    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None) -> ForecastError:
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> ForecastError:
         """The error of each of several offers, all at once."""
         least = offers.budgets[:, sizes > 0].min(axis=1, initial=MAX_EPSILON * NANO)
         with np.errstate(divide="ignore"):
             return ForecastError(2.0 * np.square(sensitivity * NANO / least), np.zeros(least.size))
 
     def draw(
-        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Public | None
+        self,
+        tally: Tally,
+        selection: Selection,
+        sizes: Sizes,
+        sensitivity: int,
+        noise: Noise,
+        public: PublicKnowledge | None,
     ) -> Evidence:
-        """Everybody plus noise."""
+        """The counts of all people plus noise."""
         counts = add_noise(tally.total(), selection.threshold, 0, sensitivity, noise)
         variance = laplace_variance(selection.threshold, 0, sensitivity)
         return Evidence(counts, np.full(counts.size, variance))
 
 
 def one_by_one(
-    estimator: Estimator, offers: Offers, sizes: Sizes, sensitivity: int, public: Public | None
+    estimator: Estimator, offers: Offers, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None
 ) -> ForecastError:
-    """What each of several offers would give, asked for one after the other."""
+    """The expected error of each of several offers, computed one after the other."""
     errors = np.array([estimator.choose(offer, sizes, sensitivity, public).error for offer in offers.budgets])
     return ForecastError(errors, np.zeros(errors.size))
 
 
-def counts_of(public: Public | None) -> Floats | None:
-    """The counts that are known; None before the first publication."""
+def counts_of(public: PublicKnowledge | None) -> Floats | None:
+    """The public counts; None before the first publication."""
     return None if public is None else public.counts
 
 
-def nothing(budgets: Units) -> Selection:
-    """What is chosen if nobody has any budget."""
+def nothing_selected(budgets: Units) -> Selection:
+    """The selection if nobody has any budget."""
     return Selection(0, 0.0, 0.0, math.inf, budgets)
 
 
-def before(values: npt.NDArray[np.generic]) -> Floats:
-    """Sums of all elements before each one, along the last axis."""
+def sums_before(values: npt.NDArray[np.generic]) -> Floats:
+    """Sums of all elements before each element, along the last axis."""
     sums = np.zeros(values.shape)
     np.cumsum(values[..., :-1], axis=-1, out=sums[..., 1:])
     return sums
 
 
 def standard_error(counts: Counts | Floats, selection: Selection, sensitivity: int) -> Floats:
-    """Root of the expected squared error per cell, from public things only (axes: cell).
+    """Root of the expected squared error per cell, from public values only (axes: cell).
 
-    The noise is the same everywhere; who was lost is taken to stand where the released counts say that people are.
+    The noise is the same everywhere; lost people are taken to stand in proportion to the released counts.
     """
     noise = laplace_variance(selection.threshold, 0, sensitivity)
-    there = np.maximum(counts, 0).astype(np.float64)
-    share = there / there.sum() if there.any() else np.full(counts.size, 1 / counts.size)
+    positive = np.maximum(counts, 0).astype(np.float64)
+    share = positive / positive.sum() if positive.any() else np.full(counts.size, 1 / counts.size)
     return np.sqrt(noise + selection.variance * share + selection.squared_bias * share**2)

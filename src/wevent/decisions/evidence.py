@@ -1,6 +1,6 @@
-"""What goes into an estimator and what comes out: offers and public knowledge come in, evidence goes out.
+"""Defines the public values that go into an estimator and the evidence that it returns.
 
-Everything here is public, or budgets: noise was added before a count reaches an `Evidence`.
+Everything here is public, or budgets: noise is added before a count reaches an `Evidence`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A private measure of how people who ask for little differ from people who ask for much.
+    """A private measure of how people with small budgets (strict) differ from people with large ones (lenient).
 
-    With M for what pooled counts are in the mean and L for what they should be, it is L - γM: everybody counts
-    as 1 less γ times their pooled weight, strict people more than lenient ones, who may even count below 0.
+    With M for the mean of pooled counts and L for the unbiased counts it is L - γM: a person counts as 1 less γ
+    times their pooled weight, so that strict people count more than lenient ones, who may even count below 0.
 
     Attributes:
         counts: noisy L - γM (axes: cell).
@@ -40,7 +40,7 @@ class Evidence:
     """What one publication says: public, since noise was added.
 
     Attributes:
-        counts: noisy counts of people; whole numbers unless they were scaled (axes: cell).
+        counts: noisy counts of people; integers unless they were scaled (axes: cell).
         variance: expected squared error of each (axes: cell).
         leverage: Σ u² / n, u being how far a person's weight is above the mean weight, in means; 0 if all count alike.
         contrast: measured beside them, or None.
@@ -69,43 +69,43 @@ class MeasurementOptions:
     leverage: Floats
 
 
-class BiasForecast(Protocol):
-    """How far pooled counts may lean towards lenient people, as far as contrasts have told."""
+@dataclass(frozen=True, slots=True)
+class ForecastError:
+    """Expected squared error of several offers, or of several ways to measure, in two parts.
 
-    def error(self, ways: MeasurementOptions, gap: Floats | None = None) -> tuple[Floats, Floats]:
-        """Expected squared error of corrected counts: what a filter can average out, and what it cannot.
+    Attributes:
+        noise: variance of a publication that is independent of the next one's, so that a filter can average it out.
+        bias: squared error that no filter averages out.
+    """
+
+    noise: Floats
+    bias: Floats
+
+
+class BiasForecast(Protocol):
+    """How far pooled counts may be biased towards lenient people, as far as contrasts have shown."""
+
+    def error(self, options: MeasurementOptions, gap: Floats | None = None) -> ForecastError:
+        """Expected squared error of corrected counts.
 
         Args:
-            ways: how they are measured.
-            gap: slots from one publication to the next; as it was lately by default.
+            options: how they are measured.
+            gap: slots from one publication to the next; by default as between the last two.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastError:
-    """What several offers would give (axes: offer).
-
-    Attributes:
-        noise: variance of a publication that is independent of the next one's, so that a filter can average it out.
-        lean: squared error that stays.
-    """
-
-    noise: Floats
-    lean: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Public:
-    """What is known before a publication: counts (axes: cell), and how far pooled ones may lean."""
+class PublicKnowledge:
+    """What is public before a publication: counts (axes: cell), and the bias of pooled ones."""
 
     counts: Floats = field(repr=False)
-    doubt: BiasForecast | None = field(default=None, repr=False)
+    bias: BiasForecast | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What could be offered every so many slots: budgets (axes: offer, row) and slots from one to the next."""
+    """Budgets that could be offered every so many slots (axes: offer, row), and slots from one to the next."""
 
     budgets: Units = field(repr=False)
     gap: Floats

@@ -1,8 +1,8 @@
-"""Weights instead of coins: a tally and budgets come in, noisy weighted counts go out.
+"""Weights people by their budgets and adds noise to the weighted counts.
 
-Whoever offers e at threshold θ counts with weight min(1, e/θ) instead of being kept by a coin. The sum moves by
+A person who offers e at threshold θ counts with weight min(1, e/θ) instead of being kept by a coin. The sum moves by
 the weight, so that noise of scale s/θ costs that person θ times the weight, at most e, and there is no
-variance of sampling. Weights are whole multiples of 2⁻ᵏ, rounded down. SPEC §11.
+variance of sampling. Weights are integer multiples of 2⁻ᵏ, rounded down. SPEC §11.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from wevent.noise import Noise
 from wevent.units import Units, as_fraction
 
 MOST_BITS = 24
-"""Weights are whole multiples of 2⁻²⁴, or coarser where sums would not fit."""
+"""Weights are integer multiples of 2⁻²⁴, or coarser where sums would not fit."""
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Whole weights of rows in units of 2⁻ᵏ (axes: row); negative ones where people are contrasted."""
+    """Weights of rows as integer multiples of 2⁻ᵏ (axes: row); a contrast has negative ones."""
 
-    whole: Units
+    multiples: Units
     bits: int
 
     def total(self, sizes: npt.NDArray[np.int64]) -> float:
         """The weights of all registered people together, as a number of people."""
-        return float(np.ldexp(np.dot(self.whole.astype(np.float64), sizes), -self.bits))
+        return float(np.ldexp(np.dot(self.multiples.astype(np.float64), sizes), -self.bits))
 
 
 def weight_bits(people: int) -> int:
@@ -48,30 +48,30 @@ def weigh(budgets: Units, threshold: int, bits: int) -> Weights:
     """
     capped = np.minimum(budgets, threshold)
     # In two steps, so that no product leaves int64: the quotient is 0 or 1 here, the rest is below θ < 2³⁸.
-    whole, rest = capped // threshold, capped % threshold
-    return Weights((whole << bits) + (rest << bits) // threshold, bits)
+    quotient, rest = capped // threshold, capped % threshold
+    return Weights((quotient << bits) + (rest << bits) // threshold, bits)
 
 
 def weigh_signed(factors: Floats, budgets: Units, threshold: int, bits: int) -> Weights:
     """Weights near `factors` (from -1 to 1) whose size times the threshold is within the budget."""
-    most = weigh(budgets, threshold, bits).whole
+    most = weigh(budgets, threshold, bits).multiples
     wanted = np.floor(np.ldexp(np.abs(factors), bits)).astype(np.int64)
     return Weights(np.where(factors < 0, -1, 1) * np.minimum(wanted, most), bits)
 
 
 def weighted_sums(tally: Tally, weights: Weights, sizes: npt.NDArray[np.int64]) -> Counts:
-    """Counts in which everybody has their weight, in units of 2⁻ᵏ, without noise: private (axes: cell).
+    """Counts in which each person has their weight, in units of 2⁻ᵏ, without noise: private (axes: cell).
 
     Guarantees:
         One person's cell moves the sum of one cell by exactly their weight.
-        Which way is taken depends on registered sizes and weights only, never on who is where.
+        The path taken depends on registered sizes and weights only, never on where people are.
     """
     one = 1 << weights.bits
-    others = (weights.whole != one) & (sizes > 0)
+    others = (weights.multiples != one) & (sizes > 0)
     sums = tally.total() << weights.bits
     if not others.any():
         return sums
-    values, which = np.unique(weights.whole[others], return_inverse=True)
+    values, which = np.unique(weights.multiples[others], return_inverse=True)
     group = np.full(sizes.size, -1, np.int64)
     group[others] = which
     counts = tally.by_group(group, values.size)
@@ -82,7 +82,7 @@ def add_noise(sums: Counts, threshold: int, bits: int, sensitivity: int, noise: 
     """Weighted sums plus discrete Laplace noise of scale 2ᵏ·s/θ, rounded up, in every cell (axes: cell).
 
     Guarantees:
-        A person of whole weight A loses at most |A|·2⁻ᵏ·θ by it, whatever the sign.
+        A person of integer weight A loses at most |A|·2⁻ᵏ·θ by it, whatever the sign.
     """
     return noise.laplace(sums, sensitivity=sensitivity << bits, epsilon=as_fraction(threshold))
 

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
@@ -99,9 +100,10 @@ class Columns:
             raise RefusedEvent(Refusal.PLACELESS) from None
 
     def _instant(self, time: Any) -> int:
-        if not isinstance(time, str):
+        if not isinstance(time, str | datetime):
             return self._counted(time)
-        iso = self.unit == "iso"
+        iso = isinstance(time, datetime) or self.unit == "iso"
+        time = time.isoformat() if isinstance(time, datetime) else time
         number = None if iso and time[4:5] == "-" else _number(time)
         if not iso and number is None:
             raise RefusedEvent(Refusal.IN_WORDS if _is_iso(time) else Refusal.UNTIMED)

@@ -17,7 +17,7 @@ from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.single import Single
 from wevent.cohorts.counting import Counts
-from wevent.cohorts.histogram import Domain, Reader, Tally
+from wevent.cohorts.histogram import Domain, SlotReader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.decisions.change import DecisionInput
@@ -73,7 +73,7 @@ class Publisher(Single):
         dynamic = self.schedule.dynamic
         self.ledger = Ledger(self.privacy, history_slots, fast=fast and dynamic not in (None, "rows"))
         self.members = Membership(register, self.ledger, dynamic=dynamic is not None)
-        self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
+        self._reader = SlotReader(self.domain, self.privacy.contributions, fast=fast)
         self._reader.prepare(self.members.rows(), self.ledger.rows)
         self.filter = mechanism.filter(len(self.domain))
         self.trace: Trace | None = None
@@ -113,7 +113,7 @@ class Publisher(Single):
 
     def keep_last(self, counts: Counts | npt.NDArray[np.float64], error: npt.NDArray[np.float64]) -> None:
         """Go on from counts that were published before."""
-        self.filter.keep(counts, error)
+        self.filter.restore_counts(counts, error)
 
     def take(self, ledger: Ledger, members: Membership) -> None:
         """Go on with a ledger and a membership that were kept."""
@@ -133,7 +133,7 @@ class Publisher(Single):
     @property
     def unfiltered(self) -> bool:
         """Whether the last published counts, which are integers, are all that is shown."""
-        return self.mechanism.filter is Unfiltered and self.estimator.whole
+        return self.mechanism.filter is Unfiltered and self.estimator.integer_counts
 
     def repeat(self, slot: int) -> Release:
         """The last counts again, for a slot that is lost."""
@@ -200,16 +200,18 @@ class Publisher(Single):
         if change_budget is not None and not self._sees(change_budget, sizes):
             return None
         gap = intervals.astype(np.float64)
-        seen = self.estimator.forecast(Offers(budgets, gap), sizes, s, self.filter.public)
-        errors = self.filter.forecast_error(gap, seen.noise, self._most, watched=change_budget is not None)
-        return None if errors is None else errors + seen.lean
+        expected = self.estimator.forecast(Offers(budgets, gap), sizes, s, self.filter.public)
+        errors = self.filter.forecast_error(gap, expected.noise, self._most, detects_jumps=change_budget is not None)
+        return None if errors is None else errors + expected.bias
 
     def _sees(self, change_budget: Units, sizes: npt.NDArray[np.int64]) -> bool:
         """Whether there were jumps, and such budgets would show the next one."""
-        if not self.filter.reach > 0:
+        if not self.filter.typical_jump > 0:
             return False
         selection = choose_threshold(change_budget, sizes, self.privacy.sensitivity)
-        return self.filter.reach > smallest_detectable_change(selection, self.privacy.sensitivity, len(self.domain))
+        return self.filter.typical_jump > smallest_detectable_change(
+            selection, self.privacy.sensitivity, len(self.domain)
+        )
 
     @property
     def _most(self) -> int:
@@ -257,7 +259,7 @@ class Publisher(Single):
             return self._repeat(offer.slot, Decision.SKIPPED, selection)
         evidence = estimator.draw(tally, selection, sizes, s, self._noise, self.filter.public)
         self.filter = self.filter.copy()
-        self.filter.disturb(verdict.jump)
+        self.filter.inflate_variance(verdict.jump)
         shown = self.filter.publish(offer.slot, evidence, self._most)
         return Release(
             offer.slot,

@@ -14,7 +14,7 @@ import numpy as np
 
 from wevent.budgets.codec import pack, unpack
 from wevent.budgets.ledger import Ledger, Offer
-from wevent.budgets.membership_state import membership_from_state, membership_state
+from wevent.budgets.membership import Membership
 from wevent.errors import CorruptState, StoreVersion
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Decision, Release
@@ -26,7 +26,7 @@ def to_bytes(publisher: Publisher) -> bytes:
     return pack(
         {
             "ledger": np.frombuffer(publisher.ledger.to_bytes(), np.uint8),
-            "members": membership_state(publisher.members),
+            "members": publisher.members.state(),
             "counts": counts,
             "standard_error": error,
             "more": publisher.state(),
@@ -53,7 +53,7 @@ def restore(publisher: Publisher, data: bytes) -> None:
     dynamic = publisher.schedule.dynamic is not None
     ledger = Ledger.from_bytes(state["ledger"].tobytes(), publisher.privacy)
     ledger.fast = publisher.ledger.fast
-    publisher.take(ledger, membership_from_state(state["members"], ledger, dynamic=dynamic))
+    publisher.take(ledger, Membership.from_state(state["members"], ledger, dynamic=dynamic))
     publisher.keep_last(state["counts"], state["standard_error"])
     _take(publisher, state["more"])
 

@@ -1,21 +1,29 @@
-"""Was every promise kept? A stream's history comes in, every promise with its worst window goes out.
+"""Proves from a stream's history that every promise was kept, or finds the windows that break one.
 
-The judge is `budgets.feasibility`, plain loops over whole numbers; nothing here is shared with the ledger that
-decided what to spend, and the import linter watches over it.
+The judge is `budgets.feasibility`, plain loops over whole numbers. Nothing here is shared with the ledger that decided
+what to spend: the import linter watches over it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-
-from wevent.budgets.feasibility import DynamicPromise, FixedPromise, Promise, Use, uses
+from wevent.budgets.feasibility import Promise, Use, uses
+from wevent.cohorts.requirement import Requirement
 from wevent.reports.early_changes import early_changes
-from wevent.reports.findings import Audit, AuditedPromise, PromisedTerms, Violation
-from wevent.reports.history import GROUP, Asked, SlotRecord, StreamHistory
+from wevent.reports.findings import Audit, AuditedPromise, Violation, in_words
+from wevent.reports.history import SlotRecord, StreamHistory
+from wevent.reports.person_classes import (
+    PersonClass,
+    class_spends,
+    person_classes,
+    promises,
+    row_spends,
+    spends_of_unlisted,
+)
+from wevent.store.requirements import longest_window
+from wevent.store.schema import UNLISTED
 from wevent.units import show
 
 Progress = Callable[[int, int], None]
@@ -24,23 +32,8 @@ Progress = Callable[[int, int], None]
 _EVERYTHING = 10**15
 
 
-@dataclass(frozen=True, slots=True)
-class PersonClass:
-    """People with the same past, who are judged together.
-
-    Attributes:
-        seats: (since, row) in order; row -1 for none.
-        asked: what they asked for, in the order of asking.
-        unlisted_until: the last slot in which they may have been among the unlisted people, 0 if in none.
-    """
-
-    row_assignments: tuple[tuple[int, int], ...]
-    asked: tuple[Asked, ...]
-    unlisted_until: int
-
-
 def audit(history: StreamHistory, progress: Progress | None = None) -> Audit:
-    """Prove from the stored history that no window of anybody's ever held more than was promised.
+    """Prove from the stored history that no window of any person ever held more than was promised.
 
     Guarantees:
         `kept` exactly if every slot was charged and ended once and in order, everybody with a requirement in force was
@@ -51,41 +44,46 @@ def audit(history: StreamHistory, progress: Progress | None = None) -> Audit:
         Windows that reach into slots given up after a restore hold nothing spent after them, and nobody spends
         anything while everybody is held back.
     """
-    found = [*_whole_history(history), *_held_back(history), *early_changes(history)]
-    carry = int(history.settings.get("people.carry", 1))
+    violations = [*_whole_history(history), *_held_back(history), *early_changes(history)]
     last = history.slots[-1].slot if history.slots else 0
-    spent = {record.slot: record.spent for record in history.slots if not record.forfeited}
+    spent = row_spends(history)
     forfeited = [record.slot for record in history.slots if record.forfeited]
-    lines: dict[PromisedTerms, _Tally] = {}
+    unlisted_spends = spends_of_unlisted(history, spent, last)
+    to_unlisted = PersonClass(0, (), history.requirements.get(UNLISTED, ()), 0)
+    tallies: dict[Requirement, _Tally] = {}
     classes = person_classes(history)
-    unlisted = spends_of_unlisted(history, spent, last)
-    for done, (people, persons) in enumerate(classes.items(), start=1):
-        sizes = how_many(persons, history)
-        past = spends(people, spent, last, unlisted)
-        units = past.units
-        found += [Violation(slot, what, sizes) for what, slot in past.problems.items()]
-        for terms, promises in _promises(people.asked, last, carry):
-            tally = lines.setdefault(terms, _Tally())
-            tally.people += sizes
-            broken = tally.look(units, promises, forfeited)
-            if broken is not None:
-                found.append(_broken(broken, terms, units, forfeited, carry, sizes))
-        for terms, promises in _while_unlisted(people, history, carry):
-            broken = _Tally().look(units, promises, forfeited)
-            if broken is not None:
-                violation = _broken(broken, terms, units, forfeited, carry, sizes)
-                found.append(
-                    replace(violation, what=f"promised to the unlisted until they were listed: {violation.what}")
-                )
+    for done, people in enumerate(classes, start=1):
+        spends = class_spends(people, spent, last, unlisted_spends)
+        violations += [Violation(slot, what, people.size) for what, slot in spends.problems.items()]
+        for requirement, made in promises(people, last, history.carry):
+            tally = tallies.setdefault(requirement, _Tally())
+            tally.people += people.size
+            if (use := tally.look(spends.units, made, forfeited)) is not None:
+                words = in_words(requirement) + _widened(use, history.carry)
+                violations.append(_violation(use, words, spends.units, forfeited, people.size))
+        for requirement, made in promises(to_unlisted, people.unlisted_until, history.carry):
+            if (use := _Tally().look(spends.units, made, forfeited)) is not None:
+                words = f"promised to the unlisted until they were listed: {in_words(requirement)}"
+                words += _widened(use, history.carry)
+                violations.append(_violation(use, words, spends.units, forfeited, people.size))
         if progress is not None:
             progress(done, len(classes))
-    decisions: dict[str, int] = {}
-    for record in history.slots:
-        decisions[record.decision or "unreleased"] = decisions.get(record.decision or "unreleased", 0) + 1
-    told = [AuditedPromise(terms, tally.people, tally.windows, tally.worst) for terms, tally in lines.items()]
-    found.sort(key=lambda violation: (violation.slot, violation.what))
-    everybody = len([person for person in history.asked if person != GROUP])
-    return Audit(history.name, last, everybody, len(classes), told, found, decisions, forfeited, history.held_until)
+    decisions = Counter(record.decision or "unreleased" for record in history.slots)
+    audited = [AuditedPromise(made, tally.people, tally.windows, tally.worst) for made, tally in tallies.items()]
+    audited.sort(key=str)
+    violations.sort(key=lambda violation: (violation.slot, violation.what))
+    everybody = len(history.requirements.keys() - {UNLISTED})
+    return Audit(
+        history.name,
+        last,
+        everybody,
+        len(classes),
+        audited,
+        violations,
+        dict(decisions),
+        forfeited,
+        history.held_until,
+    )
 
 
 class _Tally:
@@ -149,13 +147,12 @@ def _record_problems(record: SlotRecord, published: int, newest: bool) -> Iterab
 
 def _held_back(history: StreamHistory) -> Iterator[Violation]:
     """After a restore nobody spends anything while everybody is held back, at least as long as known windows are."""
-    carry = int(history.settings.get("people.carry", 1))
     if not any(record.forfeited for record in history.slots):
         return
     until, longest, short = 0, 1, False
-    windows = sorted(
-        {(asked.from_slot, _longest(asked) + carry - 1) for own in history.asked.values() for asked in own}
-    )
+    changes = (change for own in history.requirements.values() for change in own)
+    required = ((change.slot or 0, change.requirement) for change in changes)
+    windows = sorted({(slot, longest_window(needed) + history.carry - 1) for slot, needed in required if needed})
     for record in history.slots:
         if not record.forfeited:
             if record.slot < until and record.spent.any():
@@ -177,117 +174,20 @@ def _held_back(history: StreamHistory) -> Iterator[Violation]:
             )
 
 
-def _longest(asked: Asked) -> int:
-    return max(asked.window, asked.backward_window)
+def _widened(use: Use, carry: int) -> str:
+    return f" (kept over {use.last - use.first + 1} slots, people being carried)" if carry > 1 else ""
 
 
-def person_classes(history: StreamHistory) -> dict[PersonClass, list[int]]:
-    """People by their past: those who sat in the same rows and asked for the same are looked at once."""
-    classes: dict[tuple[tuple[tuple[int, int], ...], tuple[Asked, ...], int], list[int]] = {}
-    grouped = history.settings.get("people.group") is not None
-    for person, asked in history.asked.items():
-        before = history.listed.get(person, asked[0].from_slot) - 1 if grouped and person != GROUP else 0
-        classes.setdefault((tuple(history.row_assignments.get(person, ())), tuple(asked), before), []).append(person)
-    return {PersonClass(*past): persons for past, persons in classes.items()}
-
-
-def how_many(persons: list[int], history: StreamHistory) -> int:
-    """The number of people of a class; the declared group counts with its declared size."""
-    group = history.settings.get("people.group")
-    return sum(int(group["size"]) if person == GROUP and group else 1 for person in persons)
-
-
-Spent = dict[int, npt.NDArray[np.int64]]
-"""What every row spent, by slot (axes: row)."""
-
-
-def spends_of_unlisted(history: StreamHistory, spent: Spent, last: int) -> list[int]:
-    """What the row of unlisted people spent, slot by slot; nothing where there is none."""
-    rows = _rows(tuple(history.row_assignments.get(GROUP, ())), last)
-    units = [0] * last
-    for slot, charges in spent.items():
-        if 0 <= rows[slot] < charges.size:
-            units[slot - 1] = int(charges[rows[slot]])
-    return units
-
-
-def _rows(row_assignments: tuple[tuple[int, int], ...], last: int) -> list[int]:
-    """The row of every slot from 0 on, -1 for none."""
-    row_of = [-1] * (last + 1)
-    ends = [from_slot for from_slot, _ in row_assignments[1:]] + [last + 1]
-    for (from_slot, row), end in zip(row_assignments, ends, strict=bool(row_assignments)):
-        row_of[from_slot : min(end, last + 1)] = [row] * (min(end, last + 1) - from_slot)
-    return row_of
-
-
-@dataclass(frozen=True, slots=True)
-class ClassSpends:
-    """What a class of people spent, slot by slot from 1 on; and what is wrong with how they were charged, and where."""
-
-    units: list[int]
-    problems: dict[str, int]
-
-
-def spends(people: PersonClass, spent: Spent, last: int, unlisted: list[int]) -> ClassSpends:
-    """What a class of people spent: in their own rows, and before they were listed in that of the unlisted."""
-    units = [*unlisted[: people.unlisted_until], *[0] * (last - people.unlisted_until)][:last]
-    in_force = [False] * (last + 1)
-    for place, wish in enumerate(people.asked):
-        end = people.asked[place + 1].from_slot if place + 1 < len(people.asked) else last + 1
-        for slot in range(wish.from_slot, min(end, last + 1)):
-            in_force[slot] = wish.kind != "leave"
-    row_of = _rows(people.row_assignments, last)
-    problems: dict[str, int] = {}
-    for slot, charges in spent.items():
-        row = row_of[slot]
-        if 0 <= row < charges.size:
-            units[slot - 1] += int(charges[row])
-            if not in_force[slot]:
-                problems.setdefault("somebody was counted in a row without a requirement in force", slot)
-        elif in_force[slot]:
-            problems.setdefault("somebody with a requirement in force was not charged", slot)
-    return ClassSpends(units, problems)
-
-
-def _promises(asked: tuple[Asked, ...], last: int, carry: int) -> Iterable[tuple[PromisedTerms, list[Promise]]]:
-    """Every promise to somebody, with windows widened where people are carried."""
-    for place, wish in enumerate(asked):
-        end = asked[place + 1].from_slot - 1 if place + 1 < len(asked) else last
-        if wish.kind == "leave" or end < wish.from_slot:
-            continue
-        window = wish.window + carry - 1
-        if wish.kind == "fixed":
-            yield (
-                PromisedTerms("fixed", wish.epsilon, wish.window),
-                [FixedPromise(wish.epsilon, window, wish.from_slot, end)],
-            )
-            continue
-        back = wish.backward_window + carry - 1
-        terms = PromisedTerms("dynamic", wish.epsilon, wish.window, wish.backward_epsilon, wish.backward_window)
-        sides = (wish.backward_epsilon, back, wish.epsilon, window)
-        yield terms, [DynamicPromise(slot, *sides) for slot in range(wish.from_slot, end + 1)]
-
-
-def _while_unlisted(
-    people: PersonClass, history: StreamHistory, carry: int
-) -> Iterable[tuple[PromisedTerms, list[Promise]]]:
-    """What was promised to people before they were listed."""
-    if people.unlisted_until > 0:
-        yield from _promises(tuple(history.asked.get(GROUP, ())), people.unlisted_until, carry)
-
-
-def _broken(
-    use: Use, terms: PromisedTerms, units: list[int], forfeited: list[int], carry: int, people: int
-) -> Violation:
+def _violation(use: Use, promised: str, units: list[int], forfeited: list[int], people: int) -> Violation:
+    """The violation of a window that holds too much, in the first slot in which it does."""
     slot, total = use.last, 0
     for slot in range(max(1, use.first), min(use.last, len(units)) + 1):
         total += _EVERYTHING if slot in forfeited else units[slot - 1]
         if total > use.allowed and units[slot - 1] > 0:
             break
-    wide = f" (kept over {use.last - use.first + 1} slots, people being carried)" if carry > 1 else ""
     window = f"slots {max(1, use.first)} to {use.last}"
     if use.spent >= _EVERYTHING:
-        what = f"{terms}{wide}: something was spent in {window}, which reach into slots given up after a restore"
+        what = f"something was spent in {window}, which reach into slots given up after a restore"
     else:
-        what = f"{terms}{wide}: {window} hold epsilon={show(use.spent)} where {show(use.allowed)} was promised"
-    return Violation(slot, what, people)
+        what = f"{window} hold epsilon={show(use.spent)} where {show(use.allowed)} was promised"
+    return Violation(slot, f"{promised}: {what}", people)

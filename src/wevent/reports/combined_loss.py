@@ -15,11 +15,13 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
+from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Requirement
 from wevent.config.durations import show_duration, to_microseconds
 from wevent.events.timeline import to_instant
-from wevent.reports.findings import PromisedTerms
+from wevent.reports.findings import in_words
 from wevent.store.checksums import checked
 from wevent.store.database import Database
+from wevent.store.requirements import to_stored_change
 from wevent.store.schema import people, requirement_changes
 from wevent.store.streams import all_streams, find_stream
 from wevent.units import show
@@ -30,27 +32,30 @@ class StreamPromise:
     """What one stream promises to a class of people; times in microseconds."""
 
     stream: str
-    terms: PromisedTerms
+    requirement: Requirement
     listed: bool
     width: int
     origin: int
 
     @property
+    def forward(self) -> BudgetWindow:
+        """What it promises from a slot on."""
+        return self.requirement.forward if isinstance(self.requirement, Dynamic) else self.requirement
+
+    @property
     def length(self) -> int:
         """How long its window is."""
-        return self.terms.window * self.width
+        return self.forward.window * self.width
 
     def cost(self, other: StreamPromise) -> int:
         """The most that this stream may spend in one window of another one, in units."""
         aligned = other.width % self.width == 0 and (other.origin - self.origin) % self.width == 0
         touched = -(-other.length // self.width) + (0 if aligned else 1)
-        most = math.ceil(touched / self.terms.window) * self.terms.epsilon
-        if self.terms.kind == "dynamic":
-            most = min(most, math.ceil(touched / self.terms.backward_window) * self.terms.backward_epsilon)
-        return most
+        sides = [self.forward, self.requirement.backward] if isinstance(self.requirement, Dynamic) else [self.forward]
+        return min(math.ceil(touched / side.window) * side.units for side in sides)
 
     def __str__(self) -> str:
-        return f"{self.stream} ({'' if self.listed else 'unlisted, '}{self.terms})"
+        return f"{self.stream} ({'' if self.listed else 'unlisted, '}{in_words(self.requirement)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,9 @@ class CombinedLoss:
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain values for JSON."""
-        parts = [{"stream": part.stream, "listed": part.listed, "promise": str(part.terms)} for part in self.parts]
+        parts = [
+            {"stream": part.stream, "listed": part.listed, "promise": in_words(part.requirement)} for part in self.parts
+        ]
         span = show_duration(self.longest.length)
         return {"people": self.people, "streams": parts, "window": span, "epsilon": show(self.epsilon)}
 
@@ -113,43 +120,34 @@ class _Stream:
         self._width, self._origin = to_microseconds(settings["slots.width"]), to_instant(settings["slots.origin"])
         group = settings.get("people.group")
         self.size = 0 if group is None else int(group["size"])
-        self.group = None
+        self.group: StreamPromise | None = None
         if group is not None:
-            self.group = self._part(
-                PromisedTerms("fixed", int(group["epsilon_units"]), int(group["window"])), listed=False
-            )
-        listed = {row[1]: row[2] for row in checked(connection, people, people.c.stream == number)}
-        latest: dict[int, StreamPromise | None] = {}
-        known: dict[tuple[Any, ...], StreamPromise | None] = {}
-        columns = requirement_changes.c.keys()
-        first, refused = columns.index("kind"), columns.index("refused")
-        mine, order = requirement_changes.c.stream == number, (requirement_changes.c.number,)
-        for row in checked(connection, requirement_changes, mine, order_by=order):
-            terms = tuple(row[first : first + 5])
-            if not row[refused]:
-                if terms not in known:
-                    known[terms] = (
-                        None if terms[0] == "leave" else self._part(PromisedTerms(terms[0], *map(_or_0, terms[1:])))
-                    )
-                latest[row[2]] = known[terms]
-        self.parts = {listed[person]: latest.get(person) for person in listed}
+            self.group = self._promise(Fixed(f"{int(group['epsilon_units'])}e-9", int(group["window"])), listed=False)
+        names = {row[1]: row[2] for row in checked(connection, people, people.c.stream == number)}
+        latest: dict[int, Requirement | None] = {}
+        this_stream, order = requirement_changes.c.stream == number, (requirement_changes.c.number,)
+        for row in checked(connection, requirement_changes, this_stream, order_by=order):
+            stored = to_stored_change(row)
+            if not stored.refused:
+                latest[stored.person] = stored.requirement
+        promised = {required: self._promise(required) for required in set(latest.values()) if required is not None}
+        self.promises: dict[str, StreamPromise | None] = {}
+        for person, user in names.items():
+            required = latest.get(person)
+            self.promises[user] = None if required is None else promised[required]
 
-    def part_of(self, name: str) -> StreamPromise | None:
-        """What is promised to somebody; None if nothing is."""
-        return self.parts.get(name, self.group)
+    def promise_to(self, name: str) -> StreamPromise | None:
+        """What is promised to a person; None if nothing is."""
+        return self.promises.get(name, self.group)
 
-    def _part(self, terms: PromisedTerms, *, listed: bool = True) -> StreamPromise:
-        return StreamPromise(self._name, terms, listed, self._width, self._origin)
-
-
-def _or_0(number: int | None) -> int:
-    return number or 0
+    def _promise(self, requirement: Requirement, *, listed: bool = True) -> StreamPromise:
+        return StreamPromise(self._name, requirement, listed, self._width, self._origin)
 
 
 def _classes(each: list[_Stream]) -> Iterator[CombinedLoss]:
     counted: Counter[tuple[StreamPromise, ...]] = Counter()
     for name in _names(each):
-        parts = tuple(part for stream in each if (part := stream.part_of(name)) is not None)
+        parts = tuple(part for stream in each if (part := stream.promise_to(name)) is not None)
         if len(parts) > 1:
             counted[parts] += 1
     groups = [stream for stream in each if stream.group is not None]
@@ -160,4 +158,4 @@ def _classes(each: list[_Stream]) -> Iterator[CombinedLoss]:
 
 
 def _names(each: list[_Stream]) -> Iterable[str]:
-    return dict.fromkeys(name for stream in each for name in stream.parts)
+    return dict.fromkeys(name for stream in each for name in stream.promises)

@@ -1,4 +1,4 @@
-"""What an audit finds: every promise with its worst window, and everything that is wrong."""
+"""Defines what an audit finds: every promise with its worst window, and everything that is wrong."""
 
 from __future__ import annotations
 
@@ -6,25 +6,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wevent.budgets.feasibility import Use
+from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.reports.times import SlotTimes
+from wevent.store.requirements import TERMS, to_terms
 from wevent.units import show
 
 
-@dataclass(frozen=True, slots=True)
-class PromisedTerms:
-    """What was promised, in units and slots as people asked for it; the backward side is 0 for a fixed requirement."""
-
-    kind: str
-    epsilon: int
-    window: int
-    backward_epsilon: int = 0
-    backward_window: int = 0
-
-    def __str__(self) -> str:
-        ahead = f"epsilon={show(self.epsilon)} over {self.window} slots"
-        if self.kind == "fixed":
-            return ahead
-        return f"forward {ahead}, backward epsilon={show(self.backward_epsilon)} over {self.backward_window} slots"
+def in_words(requirement: Requirement) -> str:
+    """A requirement in words."""
+    forward = requirement.forward if isinstance(requirement, Dynamic) else requirement
+    words = f"epsilon={show(forward.units)} over {forward.window} slots"
+    if not isinstance(requirement, Dynamic):
+        return words
+    backward = requirement.backward
+    return f"forward {words}, backward epsilon={show(backward.units)} over {backward.window} slots"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +27,32 @@ class AuditedPromise:
     """A promise, how many people it was made to, and its worst window.
 
     Attributes:
-        terms: what was promised.
+        requirement: what was promised, as people required it.
         people: how many; the declared group counts as one row of its declared size.
         windows: how many windows of classes of people were looked at.
         worst: the window of the largest spent over allowed; None if nothing was spent in any.
     """
 
-    terms: PromisedTerms
+    requirement: Requirement
     people: int
     windows: int
     worst: Use | None
+
+    def __str__(self) -> str:
+        return in_words(self.requirement)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain values for JSON."""
+        kind, *terms = to_terms(self.requirement)
+        values: dict[str, Any] = {"kind": kind}
+        for name, value in zip(TERMS[1:], terms, strict=True):
+            if value is not None:
+                values[name] = show(value) if name.endswith("epsilon") else value
+        values |= {"people": self.people, "windows": self.windows, "worst": None}
+        if self.worst is not None:
+            window = {"first": max(1, self.worst.first), "last": self.worst.last}
+            values["worst"] = {**window, "spent": show(self.worst.spent), "allowed": show(self.worst.allowed)}
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,7 @@ class Audit:
         slots: how many slots were looked at.
         people: how many people were ever promised anything.
         classes: how many different pasts they have.
-        lines: every promise with its worst window.
+        promises: every promise with its worst window, in the order of their words.
         violations: in the order of slots; empty if every promise was kept.
         decisions: how many slots ended how.
         forfeited: slots given up after a restore.
@@ -79,7 +90,7 @@ class Audit:
     slots: int
     people: int
     classes: int
-    lines: list[AuditedPromise]
+    promises: list[AuditedPromise]
     violations: list[Violation]
     decisions: dict[str, int]
     forfeited: list[int] = field(default_factory=list)
@@ -109,21 +120,9 @@ class Audit:
             "slots": self.slots,
             "people": self.people,
             "classes": self.classes,
-            "promises": [_line(line) for line in sorted(self.lines, key=lambda line: str(line.terms))],
+            "promises": [promise.as_dict() for promise in self.promises],
             "violations": [{"slot": v.slot, "people": v.people, "what": v.what} for v in self.violations],
             "decisions": dict(sorted(self.decisions.items())),
             "forfeited": self.forfeited,
             "held_until": self.held_until,
         }
-
-
-def _line(line: AuditedPromise) -> dict[str, Any]:
-    terms, worst = line.terms, line.worst
-    told: dict[str, Any] = {"kind": terms.kind, "epsilon": show(terms.epsilon), "window": terms.window}
-    if terms.kind == "dynamic":
-        told |= {"backward_epsilon": show(terms.backward_epsilon), "backward_window": terms.backward_window}
-    told |= {"people": line.people, "windows": line.windows, "worst": None}
-    if worst is not None:
-        window = {"first": max(1, worst.first), "last": worst.last}
-        told["worst"] = {**window, "spent": show(worst.spent), "allowed": show(worst.allowed)}
-    return told

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from wevent.cohorts.requirement import Dynamic
 from wevent.config.durations import show_duration
 from wevent.releases.empirical import EmpiricalLoss
 from wevent.reports.combined_loss import CombinedLoss
@@ -128,7 +129,7 @@ def _stream(judged: Judged, *, several: bool) -> str:
         f"<p>{_EPSILON}</p><p>{_PAST}</p>",
         _table(
             ("promise", "people", "worst window", "spent", "allowed", "ratio"),
-            (_line(line, times) for line in sorted(audit.lines, key=lambda line: str(line.terms))),
+            (_promise(promise, times) for promise in audit.promises),
         ),
         f"<p>{_RATIO}</p>",
         "<h2>How slots ended</h2>",
@@ -161,13 +162,14 @@ def _verdict(audit: Audit, times: SlotTimes) -> str:
     return f"<div class='broken'><strong>A promise was broken.</strong><ul>{items}</ul></div>"
 
 
-def _line(line: AuditedPromise, times: SlotTimes) -> tuple[str, ...]:
-    if line.worst is None:
-        return escape(str(line.terms)), f"{line.people:,}", "nothing was spent", "0", show(line.terms.epsilon), "0"
-    use = line.worst
+def _promise(promise: AuditedPromise, times: SlotTimes) -> tuple[str, ...]:
+    words, people, use = escape(str(promise)), f"{promise.people:,}", promise.worst
+    if use is None:
+        required = promise.requirement
+        forward = required.forward if isinstance(required, Dynamic) else required
+        return words, people, "nothing was spent", "0", show(forward.units), "0"
     window = f"slots {times.span(max(1, use.first), use.last)}"
-    ratio = f"{float(use.ratio):.3f}"
-    return escape(str(line.terms)), f"{line.people:,}", window, show(use.spent), show(use.allowed), ratio
+    return words, people, window, show(use.spent), show(use.allowed), f"{float(use.ratio):.3f}"
 
 
 def _shown(settings: dict[str, Any], assumptions: Sequence[str]) -> str:

@@ -17,12 +17,9 @@ from wevent.reports.times import SlotTimes
 from wevent.store.arrays import decode_integers
 from wevent.store.database import Database
 from wevent.store.requirements import StoredChange, change_statuses, find_person, last_charged, read_changes
-from wevent.store.schema import releases, row_assignments, slots
+from wevent.store.schema import UNLISTED, releases, row_assignments, slots
 from wevent.store.streams import find_stream
 from wevent.units import show
-
-GROUP = -1
-"""The person number of the row of unlisted people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +181,7 @@ def _spends(
 
     Before somebody was listed they may have been counted with the unlisted people.
     """
-    rows: dict[int, list[tuple[int, int]]] = {person: [], GROUP: []}
+    rows: dict[int, list[tuple[int, int]]] = {person: [], UNLISTED: []}
     order = sa.select(row_assignments.c.person, row_assignments.c.from_slot, row_assignments.c.row).where(
         row_assignments.c.stream == stream
     )
@@ -202,7 +199,7 @@ def _spends(
             given_up.append(record.slot)
             held = max(held, record.slot + record.hold)
             continue
-        row = _row(rows[GROUP if record.slot < listed else person], record.slot)
+        row = _row(rows[UNLISTED if record.slot < listed else person], record.slot)
         if row >= 0:
             refunded = record.decision in ("skipped", "nullified")
             spends[record.slot] = int(decode_integers(record.change_budget)[row]) + (

@@ -15,7 +15,8 @@ import numpy as np
 
 from wevent.events.names import show_name
 from wevent.releases.release import interval
-from wevent.reports.history import PublicRelease, SlotRecord
+from wevent.reports.history import SlotRecord
+from wevent.reports.releases import PublicRelease
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

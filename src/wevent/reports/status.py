@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wevent.reports.audit import how_many, person_classes, spends, spends_of_unlisted
-from wevent.reports.history import Asked, StreamHistory
+from wevent.cohorts.requirement import Dynamic
+from wevent.reports.history import StreamHistory
+from wevent.reports.person_classes import Requires, class_spends, person_classes, row_spends, spends_of_unlisted
 from wevent.reports.times import SlotTimes
 from wevent.units import show
 
@@ -18,6 +19,7 @@ ROOM_RATIO, SHARE_RATIO = 10, 100
 than a hundredth of what is typical."""
 
 _SILENT = 10
+_EVERYTHING = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,30 +106,35 @@ def stream_status(history: StreamHistory) -> StreamStatus:
 
 def _rooms(history: StreamHistory, last: int) -> Iterator[_Room]:
     """What each class of people with a requirement in force has left for the next slot."""
-    carry = int(history.settings.get("people.carry", 1))
-    spent = {record.slot: record.spent for record in history.slots if not record.forfeited}
+    spent = row_spends(history)
     unlisted = spends_of_unlisted(history, spent, last)
-    for people, persons in person_classes(history).items():
-        if people.asked[-1].kind == "leave":
+    for people in person_classes(history):
+        required = list(people.requires(last + 1))
+        newest = required[-1].requirement
+        if newest is None:
             continue
-        units = spends(people, spent, last, unlisted).units
-        ends = [later.from_slot - 1 for later in people.asked[1:]] + [last + 1]
-        left = min(_left(asked, end, units, carry) for asked, end in zip(people.asked, ends, strict=True))
-        now = people.asked[-1]
-        yield _Room(how_many(persons, history), max(0, left), now.epsilon / now.window)
+        units = class_spends(people, spent, last, unlisted).units
+        left = min(_left(each, units, history.carry) for each in required)
+        forward = newest.forward if isinstance(newest, Dynamic) else newest
+        yield _Room(people.size, max(0, left), forward.units / forward.window)
 
 
-def _left(asked: Asked, end: int, units: list[int], carry: int) -> int:
-    """What a promise in force until `end` leaves for the next slot; everything once its windows are over."""
-    following = len(units) + 1
-    window, back = asked.window + carry - 1, asked.backward_window + carry - 1
-    if asked.kind == "leave" or following > end + window - 1:
-        return 10**15
-    if asked.kind == "fixed":
-        return asked.epsilon - sum(units[max(0, following - window) :])
-    ahead = asked.epsilon - sum(units[max(asked.from_slot, following - window + 1) - 1 :])
-    behind = asked.backward_epsilon - sum(units[max(0, following - back) :]) if end >= following else 10**15
-    return min(ahead, behind)
+def _left(required: Requires, units: list[int], carry: int) -> int:
+    """What a promise leaves for the next slot; everything once its windows are over."""
+    requirement, following = required.requirement, len(units) + 1
+    if requirement is None:
+        return _EVERYTHING
+    forward = requirement.forward if isinstance(requirement, Dynamic) else requirement
+    window = forward.window + carry - 1
+    if following > required.last + window - 1:
+        return _EVERYTHING
+    if not isinstance(requirement, Dynamic):
+        return forward.units - sum(units[max(0, following - window) :])
+    ahead = forward.units - sum(units[max(required.first, following - window + 1) - 1 :])
+    if required.last < following:
+        return ahead
+    backward = requirement.backward
+    return min(ahead, backward.units - sum(units[max(0, following - backward.window - carry + 1) :]))
 
 
 def _median(rooms: list[_Room], name: str) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from wevent.errors import Unreadable
 from wevent.events.timeline import Timeline, show_instant
 from wevent.releases.release import interval
-from wevent.reports.history import PublicRelease
+from wevent.reports.releases import PublicRelease
 
 VALUES = ("count", "standard_error", "low", "high", "raw", "raw_standard_error")
 HEADER = ("slot", "start", "decision", "threshold", "cell", *VALUES)

@@ -6,10 +6,10 @@ that is not refused; the others are superseded and were never in force.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import cast
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -54,7 +54,7 @@ class StoredChange:
     @property
     def person(self) -> int:
         """Whose it is."""
-        return cast("int", self.change.user)
+        return self.change.user  # type: ignore[return-value]
 
     @property
     def requirement(self) -> Requirement | None:
@@ -64,7 +64,7 @@ class StoredChange:
     @property
     def from_slot(self) -> int:
         """The first slot in which it is in force."""
-        return cast("int", self.change.slot)
+        return self.change.slot  # type: ignore[return-value]
 
 
 def read_people(connection: Connection, stream: int) -> dict[str, int]:
@@ -98,10 +98,14 @@ def read_changes(
         order = order.where(requirement_changes.c.from_slot == slot)
     if person is not None:
         order = order.where(requirement_changes.c.person == person)
-    for row in connection.execute(order):
-        required = to_requirement(row.kind, row.epsilon, row.window, row.backward_epsilon, row.backward_window)
-        change = RequirementChange(row.person, required, row.from_slot)
-        yield StoredChange(row.number, change, row.stored, row.source, row.refused, row.charged_slot, row.begun_slot)
+    return map(to_stored_change, connection.execute(order))
+
+
+def to_stored_change(row: Sequence[Any]) -> StoredChange:
+    """A requirement change from a row of its table, all columns in their order."""
+    _, number, person, from_slot, stored, charged_slot, begun_slot, *terms, refused, source, _ = row
+    change = RequirementChange(person, to_requirement(*terms), from_slot)
+    return StoredChange(number, change, stored, source, bool(refused), charged_slot, begun_slot)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,9 @@ from sqlalchemy import (
 
 from wevent.store.checksums import seal_rows
 
+UNLISTED = -1
+"""The person number of the group of unlisted people."""
+
 metadata = MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",

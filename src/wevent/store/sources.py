@@ -15,6 +15,7 @@ import select
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -28,7 +29,7 @@ from wevent.events.names import show_name
 from wevent.events.staging import ACCEPTED
 from wevent.events.validation import AcceptanceWindow, AcceptedEvents, refuse_unfinished
 from wevent.store.accounting import add_tallies
-from wevent.store.feeding import Feed
+from wevent.store.feeding import Feed, reading_files
 from wevent.store.followed_files import FollowedFile
 
 
@@ -85,9 +86,10 @@ def accept_parquet(feed: Feed, path: Path, acceptance_window: AcceptanceWindow) 
     session = feed.session
     columns, memory = session.config.columns, session.config.sources.memory
     session.refresh_people()
-    with GroupedFiles(
-        [path], feed.validator, acceptance_window, session.config.people.one_cell, columns, memory=memory
-    ) as grouped:
+    read = partial(
+        GroupedFiles, [path], feed.validator, acceptance_window, session.config.people.one_cell, columns, memory=memory
+    )
+    with reading_files(read, feed.stops) as grouped:
         with session.writer.transaction() as connection:
             add_tallies(connection, session.writer.stream.id, grouped.refused)
         feed.totals.add_tallies(grouped.refused, grouped.seen, grouped.unusable)

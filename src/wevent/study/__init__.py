@@ -1,1 +1,4 @@
-"""The yardstick: data sets, baselines, metrics, protocols and experiments; nothing here serves the public."""
+"""Compares mechanisms on streams: data sets, baselines, metrics, protocols, experiments and reports.
+
+It stands on `wevent`, `wevent.errors` and `wevent.extend` alone, and no publisher or store imports it.
+"""

@@ -1,4 +1,4 @@
-"""Compare mechanisms on one stream, now: names and settings come in, one row for each mechanism and round goes out."""
+"""Compares mechanisms on one stream, one row of results for each mechanism and round."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wevent.study.datasets.stream import Presence
 from wevent.study.experiment import METRICS, Point
 from wevent.study.mechanisms import known_mechanism
 from wevent.study.protocols import honest
-from wevent.study.runner import RunSettings, data_options, requirements_at, workers
+from wevent.study.runner import RunSettings, requirements_at, workers
 from wevent.study.seeds import seed_for
 
 
@@ -26,8 +26,8 @@ class Comparison:
     Attributes:
         data: a data set, or the path of a CSV or Parquet file.
         mechanisms: their names.
-        epsilon: the least budget of anybody, if there is no file of requirements.
-        window: the longest window of anybody, if there is no file of requirements.
+        epsilon: the least epsilon of all users, if there is no file of requirements.
+        window: the longest window of all users, if there is no file of requirements.
         requirements: a file with user, epsilon, window.
         dynamic: a file with user, slot, epsilon, window and, if wanted, backward_epsilon, backward_window.
         slot_width: how long a slot is, where the file has times.
@@ -90,7 +90,7 @@ def _one_round(comparison: Comparison, folder: Path, number: int) -> list[dict[s
         requirements=next(files),
         dynamic=next(files),
     )
-    stream = open_stream(point.data, data_options(point, folder))
+    stream = open_stream(point.data, point.options(folder))
     requirements = requirements_at(point, stream, comparison.seed, number)
     seeds = {name: seed_for(comparison.seed, "noise", comparison.data, number, name) for name in comparison.mechanisms}
     data_seed = seed_for(comparison.seed, "data", comparison.data, number)

@@ -1,6 +1,6 @@
-"""An experiment is data: a TOML file comes in, a checked list of cells to run goes out.
+"""Reads experiments from TOML files, and lists the tasks that an experiment consists of.
 
-A cell is one point of the experiment (data set, budget, window, …) in one round; all its mechanisms run side by
+A task is one point of the experiment (data set, epsilon, window, …) in one round; all its mechanisms run side by
 side on the same data and requirements.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from wevent.errors import InvalidSetting, UnknownName
 from wevent.study.datasets.catalog import check_name
-from wevent.study.datasets.stream import Presence
+from wevent.study.datasets.stream import DataOptions, Presence
 from wevent.study.mechanisms import known_mechanism
 from wevent.study.metrics import known_metric
 from wevent.study.protocols.score import PARTS
@@ -28,20 +28,20 @@ SHOWN = ("seconds_per_slot", "published", "skipped", "nullified", "worst_window"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where a cell lies: everything that decides its numbers except round and mechanism.
+    """The parameters of a task: everything that decides its numbers except round and mechanism.
 
     Attributes:
         data: name of a data set, or path of a file.
-        epsilon: the strictest budget.
+        epsilon: the strictest epsilon.
         window: the longest window.
         share: of the first of two types; None for ten drawn types.
-        other_epsilon: budget of the second type.
+        other_epsilon: epsilon of the second type.
         other_window: window of the second type.
         cells: how many cells the data set is cut into; None for its usual number.
         slots: at most so many slots; None for all.
         users: of a synthetic set; None for its usual number.
-        presence: what a slot without a record of somebody means.
-        slot_width: how long a slot lasts, where a file of one's own has times.
+        presence: what a slot without a record of a user means.
+        slot_width: how long a slot lasts, where a file of your own has times.
         requirements: path of a file with user, epsilon, window, instead of drawn types.
         dynamic: path of a file with user, slot, epsilon, window: how they change.
     """
@@ -59,6 +59,10 @@ class Point:
     slot_width: str | None = None
     requirements: str | None = None
     dynamic: str | None = None
+
+    def options(self, folder: Path) -> DataOptions:
+        """How the data of the point are opened."""
+        return DataOptions(self.slots, self.users, self.cells, self.presence, folder, self.slot_width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ class Experiment:
         base: parameters of a point that stay the same.
         rounds: how often everything is drawn anew.
         seed: of everything.
-        runs: the name of another experiment that runs the same cells and whose results are shown here.
+        runs: the name of another experiment that runs the same tasks and whose results are shown here.
         jobs: at most so many processes; 0 for all cores.
         paper: the table or figure of the paper, for the report.
         about: what there is to see, in a sentence, for the report.
@@ -124,7 +128,7 @@ class Experiment:
                 yield Point(dataset, **{**dict(self.base), **dict(zip(names, values, strict=True))})
 
     def tasks(self, data: Sequence[str] | None = None) -> Iterator[Task]:
-        """Every cell: round by round, so that an interrupted run has something of each point."""
+        """Every task: round by round, so that an interrupted run has something of each point."""
         points = list(self.points(data))
         for number in range(1, self.rounds + 1):
             for point in points:
@@ -203,10 +207,7 @@ def check_point(point: Point) -> None:
         raise InvalidSetting("a share of two types needs other_epsilon and other_window")
     if point.presence not in get_args(Presence):
         raise UnknownName(f"presence must be one of {', '.join(get_args(Presence))}", known=get_args(Presence))
-    for name in ("slots", "users", "cells"):
-        value = getattr(point, name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise InvalidSetting(f"{name} must be a whole number from 1 on, got {value!r}")
+    point.options(Path())  # refuses numbers that are none
 
 
 def _table(name: str, table: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -63,7 +63,7 @@ class Stepper(Protocol):
         ...
 
     def step(self, slot: Slot) -> StudyRelease:
-        """One slot in, one release out."""
+        """Run one slot."""
         ...
 
 
@@ -73,7 +73,7 @@ class MechanismEntry:
 
     Attributes:
         build: called with (register, cells, noise=…), gives a `Stepper`; baselines also take `complete=…`.
-        serves: one requirement for all ("common"), each type's own fixed one ("personal") or moving ones ("dynamic").
+        serves: one requirement for all ("common"), each type's own fixed one ("personal") or dynamic ones ("dynamic").
         feeds: "rows" gets counts of shape (type, cell), "people" gets the cell of every person.
         source: the key of its source in docs/references.md.
         proven: False where budgets are counted but the proof of the mechanism does not cover an endless stream.

@@ -1,6 +1,6 @@
-"""How far releases are off: true and released counts come in, block by block, mean errors over slots go out.
+"""Measures how far releases are off: errors of slots, and their means.
 
-STUDY §3. `amre` is what [Du25] calls average mean relative error; in spite of its name nothing is relative.
+`amre` is what [Du25] calls average mean relative error; in spite of its name nothing is relative.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from wevent.errors import UnknownName
 
 Floats = npt.NDArray[np.float64]
 Metric = Callable[[Floats, Floats], Floats]
-"""True counts and released counts (axes: slot, cell) come in, one error for each slot goes out."""
+"""Maps true and released counts (axes: slot, cell) to one error for each slot."""
 
 
 def amre(true: Floats, released: Floats) -> Floats:
@@ -30,7 +30,7 @@ def mae(true: Floats, released: Floats) -> Floats:
 
 
 def mre(true: Floats, released: Floats) -> Floats:
-    """Mean relative error of a cell; small counts are held against 1 % of the slot's total, and at least 1."""
+    """Mean relative error of a cell; small counts are compared with 1 % of the slot's total, and at least 1."""
     floor = np.maximum(0.01 * true.sum(axis=1, keepdims=True), 1.0)
     return (np.abs(released - true) / np.maximum(true, floor)).mean(axis=1)
 
@@ -55,7 +55,7 @@ def awd_plane(rows: int, columns: int) -> Metric:
 
     def metric(true: Floats, released: Floats) -> Floats:
         surplus = _normalised(released) - _normalised(true)
-        return np.array([_transport(rows, columns, one) for one in surplus])
+        return np.array([_transport(rows, columns, surplus_of_slot) for surplus_of_slot in surplus])
 
     return metric
 
@@ -86,7 +86,7 @@ class Scorer:
     """Collects slots and averages their errors.
 
     Guarantees:
-        The mean over all slots, however many; at most `block` slots are held at a time.
+        The mean over all slots, however many; at most `block` slots are in memory at a time.
     """
 
     def __init__(self, names: Sequence[str], plane: tuple[int, int] | None = None, block: int = 512) -> None:
@@ -144,8 +144,8 @@ def _divergence(true: Floats, released: Floats) -> Floats:
 
 def _entropy_term(counts: Floats, middle: Floats) -> Floats:
     """c·ln(c/v), terms with 0 dropped."""
-    there = counts > 0
-    return np.where(there, counts * np.log(np.where(there, counts, 1.0) / np.where(there, middle, 1.0)), 0.0)
+    positive = counts > 0
+    return np.where(positive, counts * np.log(np.where(positive, counts, 1.0) / np.where(positive, middle, 1.0)), 0.0)
 
 
 @cache

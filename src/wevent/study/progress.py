@@ -1,4 +1,4 @@
-"""What a study shows on a terminal: runs and rows come in, a progress bar or a table goes out."""
+"""Shows a progress bar while an experiment runs, and a table of a comparison."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rich.table import Table
 
 from wevent.extend import show_name
 from wevent.study.mechanisms import known_mechanism
+from wevent.study.reporting import labels
 from wevent.study.runner import ExperimentRun
 
 
@@ -23,7 +24,7 @@ def follow(run: ExperimentRun) -> None:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("cells"),
+        TextColumn("tasks"),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
@@ -34,7 +35,7 @@ def follow(run: ExperimentRun) -> None:
             for progress in run.go():
                 bar.update(task, completed=progress.done)
         except KeyboardInterrupt:
-            bar.console.print("interrupted; finished cells are kept, the same command goes on from there")
+            bar.console.print("interrupted; finished tasks are kept, the same command continues from there")
             raise
 
 
@@ -44,36 +45,24 @@ def table(rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         by_name[row["mechanism"]].append(row)
     first = rows[0]
-    rounds = max(len(some) for some in by_name.values())
+    rounds = max(len(rows_of) for rows_of in by_name.values())
     name = escape(show_name(first["data"]))
-    title = f"{name}: epsilon {first['epsilon']:g} over {first['window']} slots, {_many(rounds, 'round')}"
+    title = f"{name}: epsilon {first['epsilon']:g} over {first['window']} slots, {labels.many(rounds, 'round')}"
     shown = Table(title=title, title_justify="left", caption=_caption(rounds, by_name), caption_justify="left")
     shown.add_column("mechanism")
-    numbers = [
-        "amre",
-        "median",
-        "mae",
-        "mre",
-        "ajsd",
-        "awd",
-        "published",
-        "skipped",
-        "nullified",
-        "worst window",
-        "ms/slot",
-    ]
-    for name in [name for name in numbers if name != "median" or rounds > 1]:
+    errors, decisions = ("mae", "mre", "ajsd", "awd"), ("published", "skipped", "nullified")
+    for name in ("amre", *(("median",) if rounds > 1 else ()), *errors, *decisions, "worst window", "ms/slot"):
         shown.add_column(name, justify="right")
-    for name, some in sorted(by_name.items(), key=lambda item: mean(row["amre"] for row in item[1])):
-        middle = [f"{_short(median(row['amre'] for row in some))}"] if rounds > 1 else []
+    for name, rows_of in sorted(by_name.items(), key=lambda item: mean(row["amre"] for row in item[1])):
+        middle = [f"{_short(median(row['amre'] for row in rows_of))}"] if rounds > 1 else []
         shown.add_row(
             escape(show_name(name)) + ("" if known_mechanism(name).proven else " *"),
-            _error(some, "amre"),
+            _error(rows_of, "amre"),
             *middle,
-            *(_error(some, key) for key in ("mae", "mre", "ajsd", "awd")),
-            *(f"{mean(row[key] for row in some):,.0f}" for key in ("published", "skipped", "nullified")),
-            f"{max(row['worst_window'] for row in some):.3f}",
-            f"{1000 * mean(row['seconds_per_slot'] for row in some):.2f}",
+            *(_error(rows_of, key) for key in errors),
+            *(f"{mean(row[key] for row in rows_of):,.0f}" for key in decisions),
+            f"{max(row['worst_window'] for row in rows_of):.3f}",
+            f"{1000 * mean(row['seconds_per_slot'] for row in rows_of):.2f}",
         )
     console = Console()
     if not console.is_terminal:
@@ -96,7 +85,3 @@ def _caption(rounds: int, by_name: Mapping[str, Sequence[Any]]) -> str:
     if not all(known_mechanism(name).proven for name in by_name):
         notes.append("* budgets are accounted, privacy over an endless stream is not proven.")
     return "\n".join(notes)
-
-
-def _many(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

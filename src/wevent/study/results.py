@@ -1,4 +1,4 @@
-"""Results as tidy rows: scores come in, a CSV file with everything that explains a number in every row goes out."""
+"""Keeps results as CSV files in which every row holds everything that explains its numbers."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def to_row(experiment: str, task: Task, mechanism: str, score: RunScore, ran: Ru
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    """All whole rows of a results file; a last line that was cut off by an interruption is left out."""
+    """All complete rows of a results file; a last line that an interruption cut off is left out."""
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -97,13 +97,15 @@ def read(path: Path) -> list[dict[str, str]]:
             raise InvalidSetting(
                 f"{path} was written by another version: its columns differ. Move it away, or run with --fresh."
             )
-        missing = dict.fromkeys(set(COLUMNS) - found, "")  # settings that came later, which nobody had set
-        whole = (row for row in reader if None not in row and None not in row.values() and row["version"])
-        return [{**missing, **row} for row in whole]
+        missing = dict.fromkeys(
+            set(COLUMNS) - found, ""
+        )  # columns that are younger than the file: nothing had been set there
+        complete = (row for row in reader if None not in row and None not in row.values() and row["version"])
+        return [{**missing, **row} for row in complete]
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:
-    """Write a whole results file, in a fixed order, in one move."""
+    """Write a results file, in a fixed order, and replace the old one at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_suffix(".new")
     with fresh.open("w", newline="", encoding="utf-8") as file:
@@ -122,10 +124,10 @@ def append(path: Path, rows: Sequence[Row]) -> None:
 @cache
 def commit() -> str:
     """The commit the package was run from, with a plus if files were changed; empty outside a repository."""
-    here = Path(__file__).parent
+    folder = Path(__file__).parent
     try:
         said = [
-            subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True, timeout=10).stdout  # noqa: S603, S607
+            subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True, timeout=10).stdout  # noqa: S603, S607
             for words in (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--", "."])
         ]
     except (OSError, subprocess.SubprocessError):
@@ -134,10 +136,11 @@ def commit() -> str:
 
 
 def _order(row: Row) -> tuple[Any, ...]:
-    return tuple(_sortable(row[name]) for name in ("experiment", *_KEY))
+    return tuple(sortable(row[name]) for name in ("experiment", *_KEY))
 
 
-def _sortable(text: str) -> tuple[int, float, str]:
+def sortable(text: str) -> tuple[int, float, str]:
+    """A key that puts numbers, by size, before other texts."""
     try:
         return 0, float(text), ""
     except ValueError:

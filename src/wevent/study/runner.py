@@ -1,6 +1,6 @@
-"""Runs experiments: cells come in, rows of results go out, on all cores, and finished cells are kept.
+"""Runs the tasks of an experiment on all cores and keeps every finished one.
 
-A cell's numbers depend on its seed alone, never on which process ran it or when.
+A task's numbers depend on its seed alone, never on which process ran it or when.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class RunProgress:
 
 
 def run_task(experiment: str, task: Task, folder: Path) -> list[dict[str, str]]:
-    """All rows of one cell.
+    """All rows of one task.
 
     Guarantees:
-        The same cell gives the same rows, times and commit apart, in any process.
+        The same task gives the same rows, times and commit apart, in any process.
     """
     stream = open_point(task.point, folder)
     requirements = requirements_at(task.point, stream, task.seed, task.round)
@@ -79,14 +79,9 @@ def private(task: Task, mechanism: str) -> str:
     return "yes" if known_mechanism(mechanism).proven else "accounted, not proven"
 
 
-def data_options(point: Point, folder: Path) -> DataOptions:
-    """How the data of a point are opened."""
-    return DataOptions(point.slots, point.users, point.cells, point.presence, folder, point.slot_width)
-
-
 def open_point(point: Point, folder: Path) -> DataStream:
-    """The data of a point; recorded sets stay open for the next cell."""
-    return _open(point.data, data_options(point, folder))
+    """The data of a point; recorded sets stay open for the next task."""
+    return _open(point.data, point.options(folder))
 
 
 @lru_cache(maxsize=2)
@@ -111,7 +106,7 @@ class ExperimentRun:
 
     Guarantees:
         Rows that the file already holds are not run again.
-        Whatever interrupts it, every finished cell is in the file; the next run goes on from there.
+        Whatever interrupts it, every finished task is in the file; the next run continues from there.
         A data set of `downloads` whose files are missing is left out and listed in `missing`.
     """
 
@@ -130,7 +125,7 @@ class ExperimentRun:
         self.kept, self.all = len(tasks) - len(self.tasks), len(tasks)
 
     def go(self) -> Generator[RunProgress]:
-        """Run what is left; says how far it is after each cell."""
+        """Run what is left; yields its progress after each task."""
         done = self.kept
         yield RunProgress(done, self.all, self.kept)
         for rows in self._finished():
@@ -143,15 +138,15 @@ class ExperimentRun:
         jobs = min(self.settings.jobs or self.experiment.jobs or os.cpu_count() or 1, max(len(self.tasks), 1))
         arguments = [(self.experiment.name, task, self.settings.folder) for task in self.tasks]
         if jobs == 1:
-            yield from (run_task(*one) for one in arguments)
+            yield from (run_task(*arguments_of) for arguments_of in arguments)
             return
         pool = workers(jobs, self.settings.plugins)
         try:
             waiting = iter(arguments)
             running: set[Future[list[dict[str, str]]]] = set()
             while True:
-                while len(running) < 2 * jobs and (one := next(waiting, None)) is not None:
-                    running.add(pool.submit(run_task, *one))
+                while len(running) < 2 * jobs and (arguments_of := next(waiting, None)) is not None:
+                    running.add(pool.submit(run_task, *arguments_of))
                 if not running:
                     return
                 ended, running = wait(running, return_when=FIRST_COMPLETED)
@@ -188,7 +183,7 @@ def _begin_worker(plugins: tuple[Path, ...]) -> None:
 def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
-        parent.join()  # a parent that is killed cannot tell its children
+        parent.join()  # a parent that is killed cannot end its children
         os._exit(1)
 
 
@@ -207,7 +202,7 @@ def _identity(point: Point) -> tuple[object, ...]:
 
 
 def _left(task: Task, done: set[results.Key]) -> Task | None:
-    """What of a cell has not been run yet."""
+    """What of a task has not been run yet."""
     names = tuple(name for name, key in results.keys_of(task).items() if key not in done)
     return replace(task, mechanisms=names) if names else None
 

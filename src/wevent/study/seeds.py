@@ -1,4 +1,4 @@
-"""Where every draw of a study begins: a seed and names come in, an independent seed for each use goes out."""
+"""Derives an independent seed for each use from one seed and names."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ class FixedWindowCheck:
     """
 
     def __init__(self, required: Sequence[Fixed]) -> None:
-        self._epsilon = np.array([one.units for one in required], np.int64)
-        self._window = np.array([one.window for one in required], np.int64)
+        self._epsilon = np.array([requirement.units for requirement in required], np.int64)
+        self._window = np.array([requirement.window for requirement in required], np.int64)
         self._span = int(self._window.max(initial=1)) + 1
         self._totals = np.zeros((self._span, len(required)), np.int64)  # running sums, wrap harmlessly
         self._most = np.zeros(len(required), np.int64)
@@ -47,15 +47,15 @@ class FixedWindowCheck:
     def add(self, spent: Units) -> None:
         """Add a slot."""
         self._slot += 1
-        here = self._slot % self._span
-        np.add(self._totals[here - 1], spent, out=self._totals[here])
-        held = self._totals[here] - self._totals[(self._slot - self._window) % self._span, self._rows]
-        np.maximum(self._most, held, out=self._most)
+        position = self._slot % self._span
+        np.add(self._totals[position - 1], spent, out=self._totals[position])
+        window_spend = self._totals[position] - self._totals[(self._slot - self._window) % self._span, self._rows]
+        np.maximum(self._most, window_spend, out=self._most)
 
     def worst(self) -> Fraction:
         """The fullest window."""
         pairs = zip(self._most.tolist(), self._epsilon.tolist(), strict=True)
-        return max((Fraction(held, allowed) for held, allowed in pairs), default=Fraction(0))
+        return max((Fraction(spent, allowed) for spent, allowed in pairs), default=Fraction(0))
 
 
 class DynamicWindowCheck:
@@ -69,7 +69,7 @@ class DynamicWindowCheck:
     def __init__(self, required: Sequence[Dynamic | Fixed]) -> None:
         self._known: dict[Dynamic | Fixed, int] = {}
         self._table: list[tuple[int, int, int, int]] = []
-        self._index = np.array([self._level(one) for one in required], np.int64)
+        self._index = np.array([self._level(requirement) for requirement in required], np.int64)
         self._levels: list[npt.NDArray[np.int64]] = []
         self._spends: list[Units] = []
 
@@ -90,27 +90,33 @@ class DynamicWindowCheck:
             return Fraction(0)
         spends, levels = np.stack(self._spends), np.stack(self._levels)
         totals = np.concatenate([np.zeros((1, spends.shape[1]), np.int64), np.cumsum(spends, axis=0)])
-        back, back_window, ahead, ahead_window = np.array(self._table, np.int64).T[:, levels]
+        backward_epsilon, backward_window, forward_epsilon, forward_window = np.array(self._table, np.int64).T[
+            :, levels
+        ]
         slot, row = np.indices(levels.shape)
-        end = np.minimum(slot + ahead_window, len(spends))
+        end = np.minimum(slot + forward_window, len(spends))
         forward = totals[end, row] - totals[slot, row]
-        backward = np.where(spends > 0, totals[slot + 1, row] - totals[np.maximum(slot + 1 - back_window, 0), row], 0)
-        return max(_largest(forward, ahead), _largest(backward, back))
+        backward = np.where(
+            spends > 0, totals[slot + 1, row] - totals[np.maximum(slot + 1 - backward_window, 0), row], 0
+        )
+        return max(_largest(forward, forward_epsilon), _largest(backward, backward_epsilon))
 
-    def _level(self, one: Dynamic | Fixed) -> int:
-        if one not in self._known:
-            self._known[one] = len(self._table)
-            if isinstance(one, Fixed):  # a fixed requirement binds forward from each slot, and so over all windows
-                self._table.append((one.units, one.window, one.units, one.window))
+    def _level(self, requirement: Dynamic | Fixed) -> int:
+        if requirement not in self._known:
+            self._known[requirement] = len(self._table)
+            if isinstance(
+                requirement, Fixed
+            ):  # a fixed requirement binds forward from each slot, and so over all windows
+                self._table.append((requirement.units, requirement.window, requirement.units, requirement.window))
             else:
-                side = one.backward
-                self._table.append((side.units, side.window, one.forward.units, one.forward.window))
-        return self._known[one]
+                side = requirement.backward
+                self._table.append((side.units, side.window, requirement.forward.units, requirement.forward.window))
+        return self._known[requirement]
 
 
-def _largest(held: Units, allowed: Units) -> Fraction:
+def _largest(spent: Units, allowed: Units) -> Fraction:
     """The largest exact quotient."""
     best = Fraction(0)
     for limit in np.unique(allowed).tolist():
-        best = max(best, Fraction(int(held[allowed == limit].max()), limit))
+        best = max(best, Fraction(int(spent[allowed == limit].max()), limit))
     return best

@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from tests.store.killing.town import FIRST_SLOTS, SLOTS, Files
 
 from wevent.reports.audit import audit
-from wevent.reports.history import public_releases, read_history
+from wevent.reports.history import read_history
+from wevent.reports.releases import public_releases
 from wevent.store.accounting import EventAccount, read_account
 from wevent.store.database import open_database
 from wevent.store.schema import slots, waiting

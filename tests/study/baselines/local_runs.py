@@ -36,16 +36,16 @@ class BaselineRun:
     def worst(self, requirements: Sequence[Fixed]) -> Fraction:
         """The fullest window of any row, by the judge of the package; one requirement for each row, or one for all."""
         rows = self.spends.shape[1]
-        asked = list(requirements) * rows if len(requirements) == 1 else requirements
-        kept = zip(self.spends.T.tolist(), asked, strict=True)
+        required = list(requirements) * rows if len(requirements) == 1 else requirements
+        kept = zip(self.spends.T.tolist(), required, strict=True)
         return max(worst(spends, [FixedPromise(one.units, one.window, 1)]) for spends, one in kept)
 
 
 def per_row(places: Ints, register: Register, cells: int) -> Ints:
     """Counts of shape (row, cell)."""
     counts = np.zeros((register.sizes.size, cells), np.int64)
-    there = places >= 0
-    np.add.at(counts, (register.rows[there], places[there]), 1)
+    present = places >= 0
+    np.add.at(counts, (register.rows[present], places[present]), 1)
     return counts
 
 

@@ -27,22 +27,22 @@ def off(counts: Floats, truth: list[int]) -> Floats:
 requirement = st.tuples(st.integers(1, 30).map(lambda tenths: tenths * ONE // 10), st.integers(1, 9))
 
 
-@given(asked=st.lists(requirement, min_size=1, max_size=6), seed=st.integers(0, 10**6))
+@given(pairs=st.lists(requirement, min_size=1, max_size=6), seed=st.integers(0, 10**6))
 @settings(max_examples=25, deadline=None)
-def test_every_window_keeps_its_budget(asked: list[tuple[int, int]], seed: int) -> None:
-    """E/w by the strictest requirement, E_i/w_i by one's own: full windows are full up to rounding, never fuller."""
-    wanted = [fixed(*one) for one in asked]
-    register = Register.from_rows([(k, one) for k, one in enumerate(wanted)])
-    stream = np.random.default_rng(seed).integers(-1, 3, (20, len(wanted)))
-    common = fixed(min(e for e, _ in asked), max(w for _, w in asked))
+def test_every_window_keeps_its_budget(pairs: list[tuple[int, int]], seed: int) -> None:
+    """E/w by the strictest requirement, E_i/w_i by each person's own: windows are full up to rounding, never fuller."""
+    requirements = [fixed(*pair) for pair in pairs]
+    register = Register.from_rows([(k, own) for k, own in enumerate(requirements)])
+    stream = np.random.default_rng(seed).integers(-1, 3, (20, len(requirements)))
+    common = fixed(min(e for e, _ in pairs), max(w for _, w in pairs))
     found = run(LBU(register, 3, noise=SeededNoise(seed)), register, stream)
     assert 1 - Fraction(1, 10**6) < found.worst([common]) <= 1
-    rows = [wanted[int(np.argmax(register.rows == row))] for row in range(register.sizes.size)]
+    rows = [requirements[int(np.argmax(register.rows == row))] for row in range(register.sizes.size)]
     for kind in (PLBU, PLBUSum):
         found = run(kind(register, 3, noise=SeededNoise(seed)), register, stream)
         assert 1 - Fraction(1, 10**6) < found.worst(rows) <= 1
         assert found.letters == "p" * 20
-        assert found.spends.tolist() == [[one.units // one.window for one in rows]] * 20
+        assert found.spends.tolist() == [[own.units // own.window for own in rows]] * 20
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_unbiased_where_groups_are_alike(kind: type[LBU | PLBU], cells: int) -> 
 
 
 def test_groups_that_differ() -> None:
-    """Where they differ, the sum is unbiased and the weighted frequencies lean to the group that reports better."""
+    """Where they differ, the sum is unbiased; weighted frequencies are biased to the group that reports better."""
     register = Register.from_arrays(np.repeat([8.0, 2.0], [700, 300]), np.repeat([32, 1], [700, 300]))
     places = np.repeat([0, 1], [700, 300])
     added = run(PLBUSum(register, 2, noise=StudyNoise(3), complete=True), register, [places] * 1500)

@@ -18,7 +18,7 @@ kinds = pytest.mark.parametrize("kind", [LBD, LBA], ids=lambda kind: kind.name)
 
 
 def alike(epsilon: int, window: int, people: int = PEOPLE) -> Register:
-    """Everybody asks the same."""
+    """Everybody requires the same."""
     return Register.from_levels([fixed(epsilon, window)], np.zeros(people, np.int64))
 
 
@@ -61,11 +61,11 @@ def test_every_window_keeps_its_budget(
     kind: type[BudgetDivision], tenths: int, window: int, jumps: list[float], seed: int
 ) -> None:
     """However the stream jumps and whatever is decided, no window holds more than E."""
-    asked = fixed(min(tenths * ONE // 10, 100 * ONE), window)
-    register = Register.from_levels([asked], np.zeros(50, np.int64))
+    required = fixed(min(tenths * ONE // 10, 100 * ONE), window)
+    register = Register.from_levels([required], np.zeros(50, np.int64))
     found = run(kind(register, 2, noise=SeededNoise(seed)), register, standing(*jumps, people=50))
-    assert found.worst([asked]) <= 1
-    assert (found.spends >= asked.share).all()
+    assert found.worst([required]) <= 1
+    assert (found.spends >= required.share).all()
 
 
 @kinds

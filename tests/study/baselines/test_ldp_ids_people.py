@@ -1,4 +1,4 @@
-"""LPU, LPD and LPA: who is asked when, how many of them, and that their counts are right in the mean."""
+"""LPU, LPD and LPA: who reports when, how many of them, and that their counts are right in the mean."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ kinds = pytest.mark.parametrize("kind", [LPU, LPD, LPA], ids=lambda kind: kind.n
 
 
 def alike(epsilon: int, window: int, people: int) -> Register:
-    """Everybody asks the same."""
+    """Everybody requires the same."""
     return Register.from_levels([fixed(epsilon, window)], np.zeros(people, np.int64))
 
 
@@ -27,8 +27,8 @@ def all_in(people: int, *cells: int) -> list[Ints]:
     return [np.full(people, cell) for cell in cells]
 
 
-def asked(found: BaselineRun) -> list[int]:
-    """How many people were asked in each slot."""
+def reporters(found: BaselineRun) -> list[int]:
+    """How many people reported in each slot."""
     return [int(np.count_nonzero(spends)) for spends in found.spends]
 
 
@@ -41,10 +41,10 @@ def asked(found: BaselineRun) -> list[int]:
     seed=st.integers(0, 10**6),
 )
 @settings(deadline=None)
-def test_nobody_is_asked_twice_in_a_window(
+def test_nobody_reports_twice_in_a_window(
     kind: type[PeopleDivision], people: int, window: int, epsilon: int, cells: list[int], seed: int
 ) -> None:
-    """Whoever is asked spends the whole E, and nothing in the w - 1 slots around it, whatever is decided."""
+    """A person who reports spends the whole E, and nothing in the w - 1 slots around it, whatever is decided."""
     register = alike(epsilon, window, people)
     found = run(kind(register, 2, noise=SeededNoise(seed)), register, all_in(people, *cells))
     assert set(np.unique(found.spends).tolist()) <= {0, epsilon}
@@ -54,12 +54,12 @@ def test_nobody_is_asked_twice_in_a_window(
 
 
 def test_lpu_asks_everybody_in_turn() -> None:
-    """In any w slots everybody is asked exactly once, by groups whose sizes differ by at most one."""
+    """In any w slots everybody reports exactly once, by groups whose sizes differ by at most one."""
     register = alike(ONE, 7, 45)
     found = run(LPU(register, 2, noise=SeededNoise(1)), register, all_in(45, *[0, 1] * 15))
     for first in range(30 - 7 + 1):
         assert (found.spends[first : first + 7].sum(axis=0) == ONE).all()
-    assert set(asked(found)) == {6, 7}
+    assert set(reporters(found)) == {6, 7}
     assert found.letters == "p" * 30
 
 
@@ -68,7 +68,7 @@ def test_lpd_halves_the_people_who_are_left() -> None:
     register = alike(100 * ONE, 4, 80)
     found = run(LPD(register, 2, noise=SeededNoise(1), complete=True), register, all_in(80, 0, 0, 1, 0, 1))
     assert found.letters == "psppp"
-    assert asked(found) == [10 + 20, 10, 10 + 10, 10 + 5, 10 + 12]
+    assert reporters(found) == [10 + 20, 10, 10 + 10, 10 + 5, 10 + 12]
 
 
 def test_lpa_saves_people_and_rests() -> None:
@@ -76,14 +76,14 @@ def test_lpa_saves_people_and_rests() -> None:
     register = alike(100 * ONE, 4, 80)
     found = run(LPA(register, 2, noise=SeededNoise(1), complete=True), register, all_in(80, 0, 0, 1, *[0] * 7, 1))
     assert found.letters == "pspnpsssssp"
-    assert asked(found) == [20, 10, 30, 10, 20, *[10] * 5, 10 + 40]
+    assert reporters(found) == [20, 10, 30, 10, 20, *[10] * 5, 10 + 40]
     assert np.array_equal(found.counts[3], found.counts[2])
     assert np.abs(found.counts[[0, 2, 4]] - [[80, 0], [0, 80], [80, 0]]).max() < 1e-3
 
 
 @kinds
-def test_who_is_asked_does_not_depend_on_where_people_are(kind: type[PeopleDivision]) -> None:
-    """Other places that lead to the same decisions ask the same people; another seed asks others."""
+def test_who_reports_does_not_depend_on_where_people_are(kind: type[PeopleDivision]) -> None:
+    """Other places that lead to the same decisions select the same people; another seed selects others."""
     register = alike(100 * ONE, 5, 200)
     jumps = [0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 1]
     one = run(kind(register, 3, noise=SeededNoise(8), complete=True), register, all_in(200, *jumps))
@@ -96,8 +96,8 @@ def test_who_is_asked_does_not_depend_on_where_people_are(kind: type[PeopleDivis
 
 
 @pytest.mark.parametrize("kind", quick_and_slow([LPD], [LPU, LPA]), ids=lambda kind: kind.name)
-def test_everybody_is_as_likely_to_be_asked(kind: type[PeopleDivision]) -> None:
-    """Over 400 seeds, the people asked in slot 1 are spread evenly: every z-score below the quantile of 10⁻⁶."""
+def test_everybody_is_as_likely_to_report(kind: type[PeopleDivision]) -> None:
+    """Over 400 seeds, the people who report in slot 1 are spread evenly: every z-score below the quantile of 10⁻⁶."""
     register = alike(ONE, 4, 40)
     times = np.zeros(40)
     for seed in range(400):
@@ -110,7 +110,7 @@ def test_everybody_is_as_likely_to_be_asked(kind: type[PeopleDivision]) -> None:
 
 @pytest.mark.parametrize("cells", quick_and_slow([60], [3]))
 def test_counts_of_lpu_are_unbiased(cells: int) -> None:
-    """Few are asked, everybody is meant: the mean over whole turns is right; a z-test fails for one seed of 10⁶."""
+    """Few report, everybody is estimated: the mean over whole turns is right; a z-test fails for one seed of 10⁶."""
     register = alike(ONE, 4, 400)
     places = np.repeat([0, 1, 2, -1], [200, 100, 40, 60])
     found = run(LPU(register, cells, noise=StudyNoise(2)), register, [places] * 2000)
@@ -122,11 +122,11 @@ def test_counts_of_lpu_are_unbiased(cells: int) -> None:
 @kinds
 @pytest.mark.parametrize("people", [1, 2, 5])
 def test_fewer_people_than_slots(kind: type[PeopleDivision], people: int) -> None:
-    """With fewer people than 2w some slots ask nobody and repeat; w slots still ask as many as they may."""
+    """With fewer people than 2w nobody reports in some slots, which repeat; w slots still take as many as they may."""
     register = alike(50 * ONE, 10, people)
     found = run(kind(register, 2, noise=SeededNoise(1), complete=True), register, all_in(people, *[0, 1] * 20))
     assert found.worst([fixed(50 * ONE, 10)]) <= 1
-    assert sum(asked(found)) >= 4 * (people if kind is LPU else people // 2)
+    assert sum(reporters(found)) >= 4 * (people if kind is LPU else people // 2)
 
 
 @kinds

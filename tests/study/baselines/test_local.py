@@ -26,7 +26,7 @@ kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 
 
 def individual(people: int = 60) -> Register:
-    """Half of them ask for less than the others."""
+    """Half of them require less than the others."""
     stricter = np.arange(people) < people // 2
     return Register.from_arrays(np.where(stricter, 1.0, 2.0), np.where(stricter, 4, 3))
 
@@ -58,7 +58,7 @@ def test_secure_noise_serves(kind: type[LocalBaseline]) -> None:
 
 @kinds
 def test_an_empty_slot_takes_the_same_way(kind: type[LocalBaseline]) -> None:
-    """Nobody present, everybody in one cell or people all over: the same draws are asked for, and the same charged."""
+    """Nobody present, everybody in one cell or people all over: the same draws are made, and the same is charged."""
     register = individual()
     seen = set()
     for places in (np.full(60, -1), np.zeros(60, np.int64), np.arange(60) % 3):
@@ -75,7 +75,7 @@ def test_an_empty_slot_takes_the_same_way(kind: type[LocalBaseline]) -> None:
 @pytest.mark.parametrize("complete", [False, True])
 @pytest.mark.parametrize("cells", [3, 30])
 def test_answers_and_change_are_unbiased(cells: int, complete: bool, epsilon: int) -> None:
-    """Counts and dis are right in the mean of 1,000 answers, by GRR and by OUE, scaled up from the half who were asked.
+    """Counts and dis are right in the mean of 1,000 estimates, by GRR and by OUE, scaled up from the half who report.
 
     A z-test fails for one seed of 10⁶.
     """
@@ -86,21 +86,23 @@ def test_answers_and_change_are_unbiased(cells: int, complete: bool, epsilon: in
     if not complete:
         symbols[0], symbols[-1] = 100, 200
     baseline.shown = np.full(cells, 17.5)
-    answers = [baseline.ask(symbols, epsilon) for _ in range(1000)]
-    counts = np.array([answer.counts for answer in answers]) - 2 * symbols[:cells]
-    moved = np.array([baseline.moved(answer) for answer in answers]) - np.mean((2 * symbols[:cells] - 17.5) ** 2)
-    for found in (*counts.T, moved):
+    estimates = [baseline.collect(symbols, epsilon) for _ in range(1000)]
+    counts = np.array([estimate.counts for estimate in estimates]) - 2 * symbols[:cells]
+    distance = np.array([baseline.distance(estimate) for estimate in estimates]) - np.mean(
+        (2 * symbols[:cells] - 17.5) ** 2
+    )
+    for found in (*counts.T, distance):
         assert abs(found.mean()) < LARGEST_Z * found.std() / math.sqrt(1000)
 
 
 @pytest.mark.parametrize("cells", [2, 30])
 def test_error_is_that_of_the_answers(cells: int) -> None:
-    """Var(ε, n) is the mean square of what an answer is off by, scaled up from the people who were asked."""
+    """Var(ε, n) is the mean square of the error of an estimate, scaled up from the people who report."""
     register = Register.from_arrays(np.ones(1000), np.ones(1000, np.int64))
     baseline = LBD(register, cells, noise=StudyNoise(4), complete=True)
     symbols = np.zeros(cells, np.int64)
     symbols[:2] = 150, 50
-    off = np.array([baseline.ask(symbols, ONE).counts - 5 * symbols for _ in range(2000)])
+    off = np.array([baseline.collect(symbols, ONE).counts - 5 * symbols for _ in range(2000)])
     squares = (off**2).mean(axis=1)
     assert abs(squares.mean() - baseline.error(200, ONE)) < LARGEST_Z * squares.std() / math.sqrt(2000)
 
@@ -128,10 +130,14 @@ def test_bad_slots_cost_nothing(kind: type[LocalBaseline]) -> None:
     wrong: list[Slot] = [Slot(1), slot_for(baseline, 2, np.zeros(6, np.int64), register)]
     if baseline.feeds == "people":
         places = ([0] * 5, [0] * 7, [2] * 6, [-2] * 6)
-        wrong += [Slot(1, counts=rows), Slot(1, fractions.ravel()), *(Slot(1, np.array(some)) for some in places)]
+        wrong += [Slot(1, counts=rows), Slot(1, fractions.ravel()), *(Slot(1, np.array(given)) for given in places)]
     else:
         counts = (rows[:1], rows[:, :1], rows - 1, rows + 1, np.array([[4, 0], [0, 0]]))
-        wrong += [Slot(1, np.zeros(6, np.int64)), Slot(1, counts=fractions), *(Slot(1, counts=some) for some in counts)]
+        wrong += [
+            Slot(1, np.zeros(6, np.int64)),
+            Slot(1, counts=fractions),
+            *(Slot(1, counts=given) for given in counts),
+        ]
     for slot in wrong:
         with pytest.raises((SlotOutOfOrder, WrongShape, TooManyCells), match=r"spent|whole|people"):
             baseline.step(slot)
@@ -142,7 +148,7 @@ def test_bad_slots_cost_nothing(kind: type[LocalBaseline]) -> None:
 
 @kinds
 def test_complete_streams_are_complete(kind: type[LocalBaseline]) -> None:
-    """Where everybody is declared to be in some cell, somebody who is not is refused, before anything is spent."""
+    """Where everybody is declared to be in some cell, a person in none is refused, before anything is spent."""
     register = individual(6)
     baseline = kind(register, 2, noise=SeededNoise(1), complete=True)
     with pytest.raises(WrongShape, match="complete"):
@@ -153,7 +159,7 @@ def test_complete_streams_are_complete(kind: type[LocalBaseline]) -> None:
 
 @kinds
 def test_a_lost_slot_stays_charged(kind: type[LocalBaseline]) -> None:
-    """A draw that fails costs its whole charge, and the stream goes on within its windows."""
+    """A draw that fails costs its whole charge, and the stream continues within its windows."""
 
     class Failing(SeededNoise):
         fails = False

@@ -1,4 +1,4 @@
-"""PeGaSus: grouping and medians by hand, scales, and a slow re-computation from STUDY §4."""
+"""PeGaSus: grouping and medians by hand, scales, and a slow re-computation slot by slot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Scripted, Told, built, run, wander
+from tests.study.baselines.central_runs import (
+    BaselineRun,
+    Losing,
+    LostError,
+    RecordingNoise,
+    Scripted,
+    built,
+    run,
+    wander,
+)
 
 from wevent import Decision, Privacy
 from wevent.noise import SeededNoise
@@ -106,9 +115,9 @@ def test_noise_of_threshold_and_question_decide() -> None:
 def test_scales_are_those_of_the_source() -> None:
     """Perturbation s/eps_p, thresholds 4s/eps_g, questions n times 8s/eps_g, eps_p and eps_g 4/5 and 1/5 of E/w."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        told = Told(1)
-        run(pegasus("1", 4, told, privacy=Privacy(neighbours=neighbours)), [[5]] * 2)  # type: ignore[arg-type]
-        perturbed, threshold, _, question = [Fraction(draw[0]) / draw[1] for draw in told.draws]
+        noise = RecordingNoise(1)
+        run(pegasus("1", 4, noise, privacy=Privacy(neighbours=neighbours)), [[5]] * 2)  # type: ignore[arg-type]
+        perturbed, threshold, _, question = [Fraction(draw[0]) / draw[1] for draw in noise.draws]
         assert perturbed == s / Fraction(1, 5)
         assert threshold == 4 * s / Fraction(1, 20)
         assert question == 2 * 8 * s / Fraction(1, 20)
@@ -116,14 +125,14 @@ def test_scales_are_those_of_the_source() -> None:
 
 def test_every_slot_is_in_the_questions_of_one_group() -> None:
     """Between two thresholds of a cell lies one group; a slot that closes it takes no part in the next one."""
-    told = Told(2)
-    baseline = pegasus("5", 5, told)
-    stream = [[1000 + 3 * k] for k in range(120)]  # every count is another, so questions tell who is in them
+    noise = RecordingNoise(2)
+    baseline = pegasus("5", 5, noise)
+    stream = [[1000 + 3 * k] for k in range(120)]  # every count is another, so a question shows which slots are in it
     opened: list[int] = []
     for number, row in enumerate(stream, start=1):
-        drawn = len(told.draws)
+        drawn = len(noise.draws)
         run(baseline, [row])
-        sensitivity, _, values = told.draws[drawn + 1]
+        sensitivity, _, values = noise.draws[drawn + 1]
         if values == [0] and sensitivity == 2:
             opened.append(number)
     closings = [slot - 1 for slot in opened[1:]]
@@ -132,7 +141,7 @@ def test_every_slot_is_in_the_questions_of_one_group() -> None:
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=12), st.data())
 def test_one_count_moves_the_scaled_deviation_by_2n_at_most(counts: list[int], data: st.DataObject) -> None:
-    """The sensitivity that the noise is told."""
+    """The sensitivity that the noise gets."""
     place = data.draw(st.integers(0, len(counts) - 1))
     moved = [count + (k == place) for k, count in enumerate(counts)]
     assert abs(scaled_deviation(moved) - scaled_deviation(counts)) <= 2 * len(counts)
@@ -148,7 +157,7 @@ def test_median(values: list[int]) -> None:
 
 def test_counts_beyond_all_measure_fit() -> None:
     """A deviation that does not fit into 64 bits counts as very large instead of failing."""
-    baseline = pegasus("5", 5, Told(1))
+    baseline = pegasus("5", 5, RecordingNoise(1))
     baseline._groups[0] = None
     run(baseline, [[0]])
     group = baseline._groups[0]

@@ -1,4 +1,4 @@
-"""RescueDP: budgets, intervals and the filter by hand, and a slow re-computation from STUDY §4."""
+"""RescueDP: budgets, intervals and the filter by hand, and a slow re-computation slot by slot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import cast
 
 import numpy as np
 import pytest
-from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Silent, Told, built, run, wander
+from tests.study.baselines.central_runs import (
+    BaselineRun,
+    Losing,
+    LostError,
+    RecordingNoise,
+    Silent,
+    built,
+    run,
+    wander,
+)
 
 from wevent import Decision, Privacy
 from wevent.noise import SeededNoise
@@ -63,18 +72,18 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
     for t, x in enumerate(stream, start=1):
         noise.rekey()
         room = epsilon - sum(charged[k] for k in range(max(1, t - window + 1), t))
-        asked = {}
+        wanted = {}
         for j, cell in enumerate(cells):
             part = min(0.2 * float(np.log(cell.interval + 1)), 0.6)
             budget = min(int(part * cell.left(t, epsilon, window)), epsilon // 5)
             if cell.due <= t and 0 < budget <= room:
-                asked[j] = budget
+                wanted[j] = budget
         due = []
-        for j in asked:
+        for j in wanted:
             last = np.array(([0.0] * 3 + cells[j].releases)[-3:])
             due.append(GroupCandidate(j, last, len(cells[j].releases) >= 3))
         groups = group_cells(due)
-        budgets = [min(asked[j] for j in group) for group in groups]
+        budgets = [min(wanted[j] for j in group) for group in groups]
         charged[t] = max(budgets, default=0)
         for group, budget in zip(groups, budgets, strict=True):
             for j in group:
@@ -124,15 +133,15 @@ def test_equals_the_slow_one(epsilon: str, window: int, cells: int, size: int, s
 
 def test_small_cells_are_grouped() -> None:
     """In the stream of twelve small cells above some draws are of fewer sums than cells are due."""
-    told = Told(1)
-    baseline = rescuedp("4", 20, told, 12)
+    noise = RecordingNoise(1)
+    baseline = rescuedp("4", 20, noise, 12)
     fewer = 0
     for number, row in enumerate(wander(200, 12, 1, size=8, step=2), start=1):
-        drawn = len(told.draws)
+        drawn = len(noise.draws)
         assert baseline.ledger.slot == number
         due = int(np.count_nonzero(baseline.budgets()))
         run(baseline, [row])
-        fewer += sum(len(draw[2]) for draw in told.draws[drawn:]) < due
+        fewer += sum(len(draw[2]) for draw in noise.draws[drawn:]) < due
     assert fewer > 0
 
 
@@ -155,13 +164,13 @@ def test_intervals_by_hand() -> None:
 def test_a_slot_costs_the_largest_budget_drawn() -> None:
     """What is charged is the largest epsilon of the slot's draws; the scale is s over a group's own."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        told = Told(3)
-        baseline = rescuedp("4", 20, told, 6, Privacy(neighbours=neighbours))  # type: ignore[arg-type]
+        noise = RecordingNoise(3)
+        baseline = rescuedp("4", 20, noise, 6, Privacy(neighbours=neighbours))  # type: ignore[arg-type]
         several = 0
         for row in wander(150, 6, 3, size=40):
-            drawn = len(told.draws)
+            drawn = len(noise.draws)
             spent = run(baseline, [row]).spends[0]
-            draws = told.draws[drawn:]
+            draws = noise.draws[drawn:]
             assert Fraction(spent, NANO) == max((draw[1] for draw in draws), default=0)
             assert {draw[0] for draw in draws} <= {s}
             several += len(draws) > 1
@@ -170,7 +179,7 @@ def test_a_slot_costs_the_largest_budget_drawn() -> None:
 
 def test_cells_wait_for_room() -> None:
     """Cells on different clocks want more together than the window leaves: those stay due, and are sampled later."""
-    baseline = rescuedp("1", 60, Told(5), 8)
+    baseline = rescuedp("1", 60, RecordingNoise(5), 8)
     waited = 0
     for row in wander(300, 8, 5, size=400, step=30):
         due = baseline.known.due <= baseline.ledger.slot

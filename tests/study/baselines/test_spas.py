@@ -1,4 +1,4 @@
-"""SPAS: budgets and rules by hand, and a slow re-computation from STUDY §4."""
+"""SPAS: budgets and rules by hand, and a slow re-computation slot by slot."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.study.baselines.central_runs import (
     BaselineRun,
     Losing,
     LostError,
+    RecordingNoise,
     Scripted,
     Silent,
-    Told,
     built,
     run,
     wander,
@@ -22,7 +22,7 @@ from tests.study.baselines.central_runs import (
 
 from wevent import Decision, Privacy
 from wevent.noise import SeededNoise
-from wevent.study.baselines.spas import Spas, SpasMove
+from wevent.study.baselines.spas import Spas, SpasAction
 
 NANO = 10**9
 
@@ -32,9 +32,9 @@ def spas(epsilon: str, window: int, noise: SeededNoise, cells: int = 2, privacy:
 
 
 def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> BaselineRun:
-    """STUDY §4 as it is written: all releases and spends are kept, everything is computed anew in every slot."""
+    """The rules as they are written: all releases and spends are kept, everything is computed anew in every slot."""
     d, w = len(stream[0]), window
-    asking, releasing = epsilon // 4, 3 * epsilon // 4
+    query_units, release_units = epsilon // 4, 3 * epsilon // 4
     r, paid, decisions, rho = [[0] * d], [0], [Decision.SKIPPED], None
     for t, x in enumerate(stream, start=1):
         noise.rekey()
@@ -42,27 +42,27 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
         c = 1
         if jumps:
             squares, absolutes = (np.mean([np.sum(np.abs(jump) ** p) / d for jump in jumps]) for p in (2, 1))
-            c = max(1, math.floor(releasing / NANO * math.sqrt(max(squares - absolutes**2, 0) / 12)))
+            c = max(1, math.floor(release_units / NANO * math.sqrt(max(squares - absolutes**2, 0) / 12)))
         recent = {k: paid[k] for k in range(max(1, t - w + 1), t)}
-        left = releasing - sum(recent.values())
+        left = release_units - sum(recent.values())
         first = next((k for k, spend in sorted(recent.items()) if spend > 0), t)
         L = w - (t - first)
-        ask, price = False, 0
+        query, price = False, 0
         if t <= w:
-            price = releasing // math.ceil(w / 20) if t in range(1, w + 1, 20) else 0
-        elif Fraction(left * c, releasing) >= L:
+            price = release_units // math.ceil(w / 20) if t in range(1, w + 1, 20) else 0
+        elif Fraction(left * c, release_units) >= L:
             price = left // L
-        elif left >= releasing // c:
-            ask, price = True, releasing // c
+        elif left >= release_units // c:
+            query, price = True, release_units // c
         try:
             yes = price > 0
-            if ask:
-                half = Fraction(asking, 2 * NANO)
+            if query:
+                half = Fraction(query_units, 2 * NANO)
                 if rho is None:
                     rho = int(noise.laplace([0], sensitivity=2, epsilon=half)[0])
                 question = [int(np.abs(np.subtract(x, stream[t - 2])).sum())]
-                asked = int(noise.laplace(question, sensitivity=2, epsilon=half / (2 * c))[0])
-                yes = Fraction(asked, d) > c * Fraction(NANO, releasing) + Fraction(rho, d)
+                answer = int(noise.laplace(question, sensitivity=2, epsilon=half / (2 * c))[0])
+                yes = Fraction(answer, d) > c * Fraction(NANO, release_units) + Fraction(rho, d)
             if yes:
                 r.append(noise.laplace(x, sensitivity=1, epsilon=Fraction(price, NANO)).tolist())
             else:
@@ -73,7 +73,9 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
             r.append(r[-1])
             decisions.append(Decision.LOST)
             paid.append(price)
-    return BaselineRun([list(map(float, one)) for one in r[1:]], decisions[1:], [asking // w + one for one in paid[1:]])
+    return BaselineRun(
+        [list(map(float, one)) for one in r[1:]], decisions[1:], [query_units // w + one for one in paid[1:]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_equals_the_slow_one(epsilon: str, window: int, cells: int, step: int, s
 
 
 def test_warm_up_by_hand() -> None:
-    """W = 50: three releases, in slots 1, 21 and 41, a third of 3E/4 each; every slot pays floor(E/4/w) to ask."""
+    """W = 50: three releases, in slots 1, 21 and 41, a third of 3E/4 each; every slot pays floor(E/4/w) to query."""
     done = run(spas("0.6", 50, Silent()), [[10, 20]] * 50)
     assert done.published == [1, 21, 41]
     assert [done.spends[k] for k in (0, 1, 20, 40)] == [153_000_000, 3_000_000, 153_000_000, 153_000_000]
@@ -136,29 +138,29 @@ def test_jumps_are_forgotten_after_two_windows() -> None:
 
 def test_the_question_by_hand() -> None:
     """With c = 1, d = 2, eps_p = 0.75 the sum of moves must exceed 2.67 plus the noise of the threshold."""
-    for move, rho, noise, yes in (
+    for action, rho, noise, yes in (
         (3, 0, 0, True),
         (2, 0, 0, False),
         (3, 1, 0, False),
         (4, 1, 0, True),
         (0, 0, 3, True),
     ):
-        told = Scripted([0, 0, rho, noise])
-        baseline = spas("1", 3, told)
+        scripted = Scripted([0, 0, rho, noise])
+        baseline = spas("1", 3, scripted)
         run(baseline, [[50, 50]] * 3)  # warm-up: one release, for all of eps_p
-        run(baseline, [[50 + move, 50]])
-        assert baseline.plan().move is not SpasMove.RELEASE
-        decided = told.draws[1:3]
-        assert decided == [(2, Fraction(1, 8), [0]), (2, Fraction(1, 16), [move])]
-        assert (len(told.draws) == 4) == yes
+        run(baseline, [[50 + action, 50]])
+        assert baseline.plan().action is not SpasAction.RELEASE
+        decided = scripted.draws[1:3]
+        assert decided == [(2, Fraction(1, 8), [0]), (2, Fraction(1, 16), [action])]
+        assert (len(scripted.draws) == 4) == yes
 
 
 def test_scales_are_those_of_the_source() -> None:
     """Both are d times 2Δ/eps_s and 4cΔ/eps_s with Δ = 2s/d; twice as large where neighbours may also move."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        told = Told(1)
-        run(spas("1", 3, told, privacy=Privacy(neighbours=neighbours)), [[50, 50]] * 3 + [[51, 50]])  # type: ignore[arg-type]
-        release, threshold, question = told.draws[:3]
+        noise = RecordingNoise(1)
+        run(spas("1", 3, noise, privacy=Privacy(neighbours=neighbours)), [[50, 50]] * 3 + [[51, 50]])  # type: ignore[arg-type]
+        release, threshold, question = noise.draws[:3]
         eps_s, delta, d, c = Fraction(1, 4), Fraction(2 * s, 2), 2, 1
         assert release[0] == s
         assert threshold[0] / threshold[1] == d * 2 * delta / eps_s

@@ -17,12 +17,12 @@ def walk(records: Records, slots: int, presence: str) -> list[list[int]]:
     for slot in range(slots):
         line = []
         for who in people:
-            mine = records[who]
+            records_of_user = records[who]
             if presence == "seen":
-                line.append(mine.get(slot, -1))
+                line.append(records_of_user.get(slot, -1))
                 continue
-            past = [at for at in mine if at <= slot]
-            line.append(mine[max(past)] if past else mine[min(mine)])
+            past = [at for at in records_of_user if at <= slot]
+            line.append(records_of_user[max(past)] if past else records_of_user[min(records_of_user)])
         lines.append(line)
     return lines
 
@@ -36,6 +36,6 @@ def last_of(rows: Iterable[tuple[Hashable, int, tuple[int, int]]]) -> dict[Hasha
     """Of (who, slot, (time, cell)), the cell of the greatest pair for each user and slot."""
     best: dict[Hashable, dict[int, tuple[int, int]]] = {}
     for who, slot, ranked in rows:
-        mine = best.setdefault(who, {})
-        mine[slot] = max(mine.get(slot, ranked), ranked)
-    return {who: {slot: cell for slot, (_, cell) in mine.items()} for who, mine in best.items()}
+        records_of_user = best.setdefault(who, {})
+        records_of_user[slot] = max(records_of_user.get(slot, ranked), ranked)
+    return {who: {slot: cell for slot, (_, cell) in records_of_user.items()} for who, records_of_user in best.items()}

@@ -67,7 +67,7 @@ def test_one_in_twenty_is_kept(tmp_path: Path) -> None:
 
 
 def test_slots_of_a_hundred_minutes(tmp_path: Path) -> None:
-    """Slots begin with the first check-in of somebody who is kept; the last check-in of a slot counts; gaps stay."""
+    """Slots begin with the first check-in of a user who is kept; the last check-in of a slot counts; gaps stay."""
     write(
         tmp_path,
         check_in(LEFT_OUT, "v4", -50)
@@ -167,16 +167,16 @@ def test_same_as_plain_python(tmp_path: Path, presence: Presence, cells: int | N
     codes = sorted({country for _, country, _ in visits})
     stays = last_of((who, (at - first) // 6_000, (at, codes.index(country))) for who, country, at in visits)
     if cells is not None:
-        often = [sum(list(mine.values()).count(c) for mine in stays.values()) for c in range(len(codes))]
+        often = [sum(list(records_of.values()).count(c) for records_of in stays.values()) for c in range(len(codes))]
         order = sorted(range(len(codes)), key=lambda c: (-often[c], c))[: cells - 1]
         codes = [*(codes[c] for c in order), "other"]
         stays = {
-            who: {at: order.index(c) if c in order else cells - 1 for at, c in mine.items()}
-            for who, mine in stays.items()
+            who: {at: order.index(c) if c in order else cells - 1 for at, c in records_of.items()}
+            for who, records_of in stays.items()
         }
     stream = foursquare(tmp_path, presence=presence, cells=cells)
     assert list(stream.cells) == codes
-    assert walked(stream) == walk(stays, max(max(mine) for mine in stays.values()) + 1, presence)
+    assert walked(stream) == walk(stays, max(max(records_of) for records_of in stays.values()) + 1, presence)
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files of one's own, good ones and hostile ones."""
+"""Files of your own, good ones and hostile ones."""
 
 from __future__ import annotations
 
@@ -75,12 +75,14 @@ def test_same_as_plain_python(tmp_path: Path, form: str, presence: Presence) -> 
     for who, time, cell in rows:
         slot = int(time.timestamp()) // 900
         counted.setdefault(who, {}).setdefault(slot, Counter())[cell] += 1
-    first, last = (end(slot for mine in counted.values() for slot in mine) for end in (min, max))
+    first, last = (end(slot for records_of in counted.values() for slot in records_of) for end in (min, max))
     expected = {
-        who: {slot - first: min("abcd", key=lambda c: (-n[c], c)) for slot, n in mine.items()}
-        for who, mine in counted.items()
+        who: {slot - first: min("abcd", key=lambda c: (-n[c], c)) for slot, n in records_of.items()}
+        for who, records_of in counted.items()
     }
-    cells = {who: {slot: "abcd".index(cell) for slot, cell in mine.items()} for who, mine in expected.items()}
+    cells = {
+        who: {slot: "abcd".index(cell) for slot, cell in records_of.items()} for who, records_of in expected.items()
+    }
     stream = open_own(path, DataOptions(presence=presence, slot_width="15m"))
     assert stream.cells == tuple("abcd")
     assert walked(stream) == walk(cells, last - first + 1, presence)

@@ -50,7 +50,7 @@ def test_places_may_be_kept() -> None:
     assert [place[0] for place in kept] == [0, 0, 0, 1, 1, 1, 1]
 
 
-def test_somebody_without_a_record_is_absent() -> None:
+def test_a_user_without_a_record_is_absent() -> None:
     """A person without any record is in no cell, and the stream does not claim to be complete."""
     stream = build([(0, 1, 2), (2, 0, 1)])
     assert not stream.complete

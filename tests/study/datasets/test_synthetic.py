@@ -71,7 +71,7 @@ def test_a_shorter_stream_begins_the_longer_one() -> None:
 
 @pytest.mark.parametrize("name", ["sin", "log", "tlns"])
 def test_usual_sizes(name: str) -> None:
-    """10,000 people, 10,000 slots, two cells, everybody somewhere; more slots can be asked for."""
+    """10,000 people, 10,000 slots, two cells, everybody somewhere; more slots are possible."""
     stream = open_stream(name)
     assert (stream.name, stream.users, stream.slots, stream.cells) == (name, 10_000, 10_000, ("0", "1"))
     assert stream.complete

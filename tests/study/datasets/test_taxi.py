@@ -160,7 +160,7 @@ def test_same_as_plain_python(tmp_path: Path, presence: Presence, cells: int) ->
         )
         for who, time, lon, lat in inside
     )
-    slots = max(max(mine) for mine in expected.values()) + 1
+    slots = max(max(records_of) for records_of in expected.values()) + 1
     stream = taxi(tmp_path, presence=presence, cells=cells)
     assert stream.people == tuple(str(who) for who in sorted(expected, key=lambda who: int(str(who))))
     assert len(stream.cells) == cells

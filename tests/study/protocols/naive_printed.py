@@ -1,4 +1,4 @@
-"""One segment of protocol `printed`, number by number, as STUDY §§4–5 tell it: the oracle of the vectorised one.
+"""One segment of protocol `printed`, number by number, as the released code does: the oracle of the vectorised one.
 
 Slots count from 1, as in the text. Draws come from one generator in the order in which the text needs them.
 """
@@ -18,7 +18,7 @@ Rows = Sequence[Sequence[int]]
 
 
 @dataclass
-class ExperimentRun:
+class NaiveRun:
     """What a segment gave, slot by slot."""
 
     released: list[list[float]]
@@ -64,9 +64,9 @@ def run_segments(
     sizes: Sequence[int],
     scale_test: bool,
     random: Random,
-) -> ExperimentRun:
-    """BD and its kin; `offers` sees the slot, all earlier offers of part 2, and which of them were published."""
-    run = ExperimentRun([], [], [])
+) -> NaiveRun:
+    """BD and its kin; `offers` sees the slot, all earlier publish budgets, and which of them were published."""
+    run = NaiveRun([], [], [])
     past: list[list[float]] = []
     shown = [0.0] * len(slots[0][0])
     for t, rows in enumerate(slots, start=1):
@@ -114,7 +114,7 @@ def absorption(own: Own) -> Offers:
 
 
 def required(turns: tuple[Own, Own], tau: int) -> Own:
-    """What is asked for in slot τ: that of the first two slots, by turns."""
+    """What is required in slot τ: that of the first two slots, by turns."""
     return turns[(tau - 1) % 2]
 
 
@@ -150,12 +150,12 @@ def dynamic_absorption(turns: tuple[Own, Own]) -> Offers:
     return offers
 
 
-def spas(slots: Sequence[Sequence[int]], E: float, w: int, random: Random) -> ExperimentRun:
+def spas(slots: Sequence[Sequence[int]], E: float, w: int, random: Random) -> NaiveRun:
     """SPAS as published, refund included; ends before a slot in which rounding crumbs would decide."""
     eps_s, eps_p = E / 4, 3 * E / 4
     rho = 2 / eps_s * random.laplace()
     d = len(slots[0])
-    run = ExperimentRun([], [], [])
+    run = NaiveRun([], [], [])
     booked: dict[int, float] = {}
     svt: dict[int, float] = {}
     shown = [0.0] * d

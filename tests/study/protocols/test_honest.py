@@ -42,7 +42,7 @@ class Small:
 
 @pytest.mark.parametrize("name", list(MECHANISMS))
 def test_no_mechanism_spends_more_than_a_window_allows(name: str) -> None:
-    """Over 120 slots no window holds more than its budget, by a watch of its own; each slot has a decision."""
+    """Over 120 slots no window holds more than its budget, by a check of its own; each slot has a decision."""
     stream = open_stream("tlns", DataOptions(slots=120, users=500))
     (score,) = honest.run(stream, draw_types(7, 500, 0.6, 40), {name: 1}, ["amre", "ajsd"]).values()
     assert 0 < score.worst_window <= 1
@@ -98,7 +98,7 @@ def test_each_kind_gets_what_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def spy(name: str) -> Any:
         def build(register: Any, cells: int, *, noise: Any) -> Any:
-            seen[name] = [register.table[k] for k in register.asks]
+            seen[name] = [register.table[k] for k in register.required]
             return mechanisms.RECIPES[name](register, cells, noise=noise)
 
         return build

@@ -34,7 +34,7 @@ from wevent.study.requirements import StudyRequirements, draw_types
 
 
 def forward_of(*turns: list[tuple[float, int]]) -> ForwardRequirements:
-    """One segment whose types ask by turns."""
+    """One segment whose types have two requirements by turns."""
     both = np.array([turns[slot % len(turns)] for slot in range(LENGTH)])
     return ForwardRequirements(both[:, None, :, 0], both[:, None, :, 1].astype(np.int64))
 
@@ -72,11 +72,11 @@ def test_dpbd_charges_skipped_slots() -> None:
     moving = PrintedDynamicDistribution(forward_of(own))
     still = PrintedDistribution(np.array([0.8]), np.array([40]), 1)
     for slot in range(10):
-        there, here = moving.offer(slot), still.offer(slot)
-        assert there.publish_budget[0, 0] == pytest.approx(0.4 / 2 ** (slot + 1))
-        assert here.publish_budget[0, 0] == pytest.approx(0.2)
-        moving.record(slot, there, np.array([False]))
-        still.record(slot, here, np.array([False]))
+        redrawn, fixed = moving.offer(slot), still.offer(slot)
+        assert redrawn.publish_budget[0, 0] == pytest.approx(0.4 / 2 ** (slot + 1))
+        assert fixed.publish_budget[0, 0] == pytest.approx(0.2)
+        moving.record(slot, redrawn, np.array([False]))
+        still.record(slot, fixed, np.array([False]))
 
 
 def test_dpba_saves_a_share_too_many() -> None:
@@ -88,7 +88,7 @@ def test_dpba_saves_a_share_too_many() -> None:
     assert late == pytest.approx(0.3)
 
 
-def test_part_1_is_the_least_active_share() -> None:
+def test_change_budget_is_the_least_active_share() -> None:
     """A declaration of a small share binds as long as it is active, and no longer."""
     schedule = PrintedDynamicAbsorption(forward_of([(1.0, 2)], [(0.6, 3)]))
     assert [float(schedule.offer(slot).change_budget[0, 0]) for slot in (0, 1)] == pytest.approx([0.25, 0.1])
@@ -113,7 +113,7 @@ def test_requirements_of_a_segment_are_those_of_its_first_two_slots() -> None:
 
 
 def test_who_does_not_move_keeps_the_fixed_requirement() -> None:
-    """Without moves everybody asks for their own in every slot; a move lasts until the next one."""
+    """Without changes everybody requires their own in every slot; a change lasts until the next one."""
 
     @dataclass(frozen=True)
     class Once:
@@ -153,7 +153,7 @@ def test_choice_is_the_best(types: list[tuple[float, int]]) -> None:
         assert choice.threshold[0] == 0
 
 
-def test_sampling_keeps_whoever_offers_enough() -> None:
+def test_sampling_keeps_everybody_who_offers_enough() -> None:
     """At or above the threshold all are kept, without budget nobody, between them the stated share (z < 5)."""
     counts = np.array([[[40, 60], [1_000_000, 0], [7, 9]]])
     kept = sample(np.random.default_rng(1), counts, np.array([[0.9, 0.1, 0.0]]), np.array([0.4]))
@@ -188,11 +188,11 @@ def test_everything_restarts() -> None:
             pass
 
     counts = cut(np.full((2 * LENGTH, 1, 2), 1000))
-    played = run_segments(FromThirdSlot(), counts, np.array([2000]), by_error, np.random.default_rng(3))
-    assert (played.released[:, :3] == 0).all()
-    assert np.abs(played.released[:, 3:] - 1000).max() < 1
-    assert played.published[:, 3].all()
-    assert not played.published[:, :3].any()
+    found = run_segments(FromThirdSlot(), counts, np.array([2000]), by_error, np.random.default_rng(3))
+    assert (found.released[:, :3] == 0).all()
+    assert np.abs(found.released[:, 3:] - 1000).max() < 1
+    assert found.published[:, 3].all()
+    assert not found.published[:, :3].any()
 
 
 # The oracle
@@ -220,20 +220,20 @@ def schedules() -> dict[str, tuple[PrintedSchedule, naive.Offers, bool]]:
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", ["bd", "ba", "pbd", "pba", "dpbd", "dpba"])
 def test_a_segment_is_that_of_the_oracle(name: str, seed: int) -> None:
-    """With the same random numbers, the scalar retelling of STUDY publishes in the same slots and shows the same."""
+    """With the same random numbers, the scalar oracle publishes in the same slots and shows the same."""
     schedule, offers, by_the_scale = schedules()[name]
     counts = jumpy(LENGTH, SIZES, seed)
     if by_the_scale:
         counts = counts.sum(axis=1, keepdims=True)
     sizes = counts[0].sum(axis=1)
-    played = run_segments(
+    found = run_segments(
         schedule, cut(counts), sizes, by_scale if by_the_scale else by_error, np.random.default_rng(seed)
     )
-    told = naive.run_segments(offers, counts.tolist(), sizes.tolist(), by_the_scale, np.random.default_rng(seed))
-    assert played.published[0].tolist() == told.published
-    assert played.released[0] == pytest.approx(np.array(told.released), rel=1e-6, abs=1e-6)
-    assert played.spent[0] == pytest.approx(np.array(told.spent), rel=1e-6, abs=1e-9)
-    assert 5 < sum(told.published) <= LENGTH
+    expected = naive.run_segments(offers, counts.tolist(), sizes.tolist(), by_the_scale, np.random.default_rng(seed))
+    assert found.published[0].tolist() == expected.published
+    assert found.released[0] == pytest.approx(np.array(expected.released), rel=1e-6, abs=1e-6)
+    assert found.spent[0] == pytest.approx(np.array(expected.spent), rel=1e-6, abs=1e-9)
+    assert 5 < sum(expected.published) <= LENGTH
 
 
 @pytest.mark.parametrize("steps", quick_and_slow(["middle"], ["large", "small"]))
@@ -242,13 +242,13 @@ def test_spas_is_that_of_the_oracle(steps: str) -> None:
     counts = 5000 + jumpy(LENGTH, [10_000], 4).sum(axis=1) // {"large": 1, "middle": 20, "small": 500}[steps]
     kinds, slots = Counter[str](), 0
     for seed, (epsilon, window) in enumerate([(2.0, 40), (0.6, 40), (2.0, 20), (0.6, 20), (1.0, 10), (1.0, 5)] * 3):
-        played = run_spas(cut(counts), epsilon, window, np.random.default_rng(seed))
-        told = naive.spas(counts.tolist(), epsilon, window, np.random.default_rng(seed))
-        here = slice(len(told.published))
-        assert played.published[0, here].tolist() == told.published
-        assert played.released[0, here] == pytest.approx(np.array(told.released), rel=1e-6, abs=1e-6)
-        assert played.spent[0, here] == pytest.approx(np.array(told.spent), rel=1e-6)
-        kinds, slots = kinds + told.kinds, slots + len(told.published)
+        found = run_spas(cut(counts), epsilon, window, np.random.default_rng(seed))
+        expected = naive.spas(counts.tolist(), epsilon, window, np.random.default_rng(seed))
+        run = slice(len(expected.published))
+        assert found.published[0, run].tolist() == expected.published
+        assert found.released[0, run] == pytest.approx(np.array(expected.released), rel=1e-6, abs=1e-6)
+        assert found.spent[0, run] == pytest.approx(np.array(expected.spent), rel=1e-6)
+        kinds, slots = kinds + expected.kinds, slots + len(expected.published)
     assert slots > 1000
     if steps == "middle":
         assert set(kinds) == {"forced", "wanted", "refunded", "without refund"}
@@ -256,9 +256,9 @@ def test_spas_is_that_of_the_oracle(steps: str) -> None:
 
 def test_spas_warms_up_with_the_whole_budget() -> None:
     """In its first window SPAS releases at slots 1, 21, 41, … with 20 E/w each."""
-    played = run_spas(cut(jumpy(LENGTH, [100], 1).sum(axis=1)), 0.6, 120, np.random.default_rng(1))
-    assert np.flatnonzero(played.published[0, :120]).tolist() == [0, 20, 40, 60, 80, 100]
-    assert played.spent[0, 0, 0] == pytest.approx(0.6 * 20 / 120 + 0.15 / 120)
+    found = run_spas(cut(jumpy(LENGTH, [100], 1).sum(axis=1)), 0.6, 120, np.random.default_rng(1))
+    assert np.flatnonzero(found.published[0, :120]).tolist() == [0, 20, 40, 60, 80, 100]
+    assert found.spent[0, 0, 0] == pytest.approx(0.6 * 20 / 120 + 0.15 / 120)
 
 
 # Local reports
@@ -285,7 +285,7 @@ def test_reports_keep_their_bias() -> None:
     st.floats(0.1, 2),
 )
 def test_fullest_window(spends: list[float], window: int, epsilon: float) -> None:
-    """The largest sum of w consecutive slots over E, for a fixed requirement and for one asked in each slot."""
+    """The largest sum of w consecutive slots over E, for a fixed requirement and for one declared in each slot."""
     spent = np.array(spends)[:, None]
     worst = max(sum(spends[k : k + window]) for k in range(len(spends))) / epsilon
     assert fullest(spent, np.array([epsilon]), np.array([window])) == pytest.approx(worst, abs=1e-9)

@@ -46,9 +46,9 @@ def test_the_page_is_made_of_the_files() -> None:
 
 def test_means_over_shared_rounds() -> None:
     """Rounds that some mechanism has not run do not count, and a setting without shared rounds is left out."""
-    here, there = Point("sin", 0.6, 120), Point("sin", 0.8, 120)
-    rows = made(here, 1, auto=10.0) + made(here, 2, auto=30.0) + [row(here, "auto", 500.0, number=3)]
-    rows += [row(there, "auto", 1.0)]
+    point, incomplete = Point("sin", 0.6, 120), Point("sin", 0.8, 120)
+    rows = made(point, 1, auto=10.0) + made(point, 2, auto=30.0) + [row(point, "auto", 500.0, number=3)]
+    rows += [row(incomplete, "auto", 1.0)]
     (line,) = compare(rows)
     assert (line.rounds, line.errors["auto"]) == (2, 20.0)
 

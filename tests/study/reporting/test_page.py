@@ -23,7 +23,7 @@ def test_html_is_kept() -> None:
 
 
 def test_a_page_forbids_itself_everything_from_elsewhere() -> None:
-    """The browser is told to load nothing but pictures that are inside the page."""
+    """The page lets the browser load nothing but pictures that are inside the page."""
     text = page("T & T", tag("p", "x"))
     assert "default-src 'none'; img-src data:; style-src 'unsafe-inline'" in text
     assert "<title>T &amp; T</title>" in text

@@ -70,7 +70,7 @@ def test_orders_are_counted(tmp_path: Path) -> None:
     assert [cell.split(" (")[0].strip() for cell in line.split("|")[3:6]] == ["9 of 9", "9 of 9", "0 of 9"]
 
 
-def test_windows_are_told(tmp_path: Path) -> None:
+def test_windows_are_reported(tmp_path: Path) -> None:
     """BA overspends under `printed` in the made-up files, nobody under `honest`."""
     whole_study(tmp_path, {})
     text = reproduction(tmp_path)
@@ -116,6 +116,6 @@ def test_without_results_nothing_is_written(tmp_path: Path) -> None:
     whole_study(tmp_path, {})
     quick = [{**one, "slots": "400"} for one in results.read(tmp_path / "error_by_window.csv")]
     results.write(tmp_path / "error_by_window.csv", quick)
-    with pytest.raises(InvalidSetting, match=r"error_by_window\.csv holds no whole runs"):
+    with pytest.raises(InvalidSetting, match=r"error_by_window\.csv holds no complete runs"):
         write_reproduction(tmp_path, tmp_path / "page.md")
     assert not (tmp_path / "page.md").exists()

@@ -1,4 +1,4 @@
-"""Part-1 spends that are no level's share: rows and values of a slot come in, arrays to look them up go out."""
+"""Keeps the change budgets that are no level's share, so that kernels can look them up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from wevent.units import Units
 
 
 class IrregularSpends:
-    """Part-1 spends that are no level's share, slot by slot: rows ascending, values beside them."""
+    """Change budgets that are no level's share, slot by slot: rows ascending, values beside them.
+
+    Attributes:
+        rows, values: which row spent how many units; a slot's entries lie side by side (axes: entry).
+        index: where the entries of a slot begin and how many there are, axes (start, count; slot modulo span).
+    """
 
     def __init__(self, span: int) -> None:
         self.rows = np.zeros(16, np.int32)
@@ -20,52 +25,36 @@ class IrregularSpends:
         self._end = 0
 
     @property
-    def start(self) -> npt.NDArray[np.int64]:
-        """Where the rows of a slot begin (axes: slot modulo span)."""
-        return self.index[0]
-
-    @property
-    def count(self) -> npt.NDArray[np.int64]:
-        """How many there are (axes: slot modulo span)."""
-        return self.index[1]
-
-    @property
-    def arrays(self) -> tuple[npt.NDArray[np.int32], Units, npt.NDArray[np.int64]]:
-        """Rows, values and index, as the kernels take them."""
-        return self.rows, self.values, self.index
-
-    @property
     def nbytes(self) -> int:
         """Bytes held."""
         return self.rows.nbytes + self.values.nbytes
 
     def put(self, slot: int, rows: npt.NDArray[np.int64], values: Units) -> None:
         """Write one slot, over the one that left the ring."""
-        place = slot % self.start.size
-        self.count[place] = 0
+        place = slot % self.index.shape[1]
+        self.index[1, place] = 0
         if self._end + rows.size > self.rows.size:
             self._pack(rows.size)
         self.rows[self._end : self._end + rows.size] = rows
         self.values[self._end : self._end + rows.size] = values
-        self.start[place], self.count[place] = self._end, rows.size
+        self.index[:, place] = self._end, rows.size
         self._end += rows.size
 
     def extend(self, span: int, slots: npt.NDArray[np.int64]) -> None:
         """Make place for more slots; `slots` are those to keep."""
         index = np.zeros((2, span), np.int64)
-        index[:, slots % span] = self.index[:, slots % self.start.size]
+        index[:, slots % span] = self.index[:, slots % self.index.shape[1]]
         self.index = index
 
     def _pack(self, more: int) -> None:
         """Move what is still needed to the front, into larger arrays if that is not enough."""
-        needed = int(self.count.sum()) + more
-        room = self.rows.size if 2 * needed <= self.rows.size else 2 * needed
-        rows, values, end = np.zeros(room, np.int32), np.zeros(room, np.int64), 0
-        for place in range(self.start.size):
-            start, count = int(self.start[place]), int(self.count[place])
+        needed = int(self.index[1].sum()) + more
+        size = self.rows.size if 2 * needed <= self.rows.size else 2 * needed
+        rows, values, end = np.zeros(size, np.int32), np.zeros(size, np.int64), 0
+        for place, (start, count) in enumerate(self.index.T.tolist()):
             rows[end : end + count] = self.rows[start : start + count]
             values[end : end + count] = self.values[start : start + count]
-            self.start[place] = end
+            self.index[0, place] = end
             end += count
         self.rows, self.values, self._end = rows, values, end
 
@@ -73,10 +62,6 @@ class IrregularSpends:
         """Everything, as plain values and arrays."""
         return {"rows": self.rows, "values": self.values, "index": self.index, "end": self._end}
 
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> IrregularSpends:
-        """The same again."""
-        irregular = cls(1)
-        irregular.rows, irregular.values, irregular.index = state["rows"], state["values"], state["index"]
-        irregular._end = state["end"]
-        return irregular
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take everything over from `state()`."""
+        self.rows, self.values, self.index, self._end = (state[name] for name in ("rows", "values", "index", "end"))

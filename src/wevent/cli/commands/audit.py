@@ -116,12 +116,12 @@ def _print(judged: Judged, trial: NeighbourTrial | None) -> None:
         f"stream {show_name(found.stream)}: {found.slots:,} slots, {found.people:,} people of {found.classes:,} "
         "different pasts"
     ]
-    for line in sorted(found.lines, key=lambda line: str(line.terms)):
+    for line in found.promises:
         worst = "nothing was spent"
         if line.worst is not None:
             use = line.worst
             worst = f"worst window: slots {max(1, use.first)} to {use.last}, {show(use.spent)} of {show(use.allowed)}"
-        out.append(f"  {line.terms}, {line.people:,} people; {worst}")
+        out.append(f"  {line}, {line.people:,} people; {worst}")
     out += [
         f"  VIOLATION in slot {violation.slot}, {violation.people:,} people: {violation.what}"
         for violation in found.violations
@@ -144,13 +144,15 @@ def _as_dict(trial: NeighbourTrial) -> dict[str, Any]:
 
 
 def _trial(settings: dict[str, Any], found: Audit, runs: int) -> NeighbourTrial:
+    from wevent.cohorts.requirement import Dynamic, Fixed
     from wevent.reports.neighbours import try_mechanism
     from wevent.settings import Privacy
 
     privacy = Privacy(
         settings["privacy.neighbours"], infeasible=settings["privacy.infeasible"], rest=settings["privacy.rest"]
     )
-    most = max(found.lines, key=lambda line: line.people, default=None)
-    epsilon, window = (10**9, 2) if most is None else (most.terms.epsilon, most.terms.window)
+    most = max(found.promises, key=lambda promise: promise.people, default=None)
+    required = Fixed(1, 2) if most is None else most.requirement
+    side = required.forward if isinstance(required, Dynamic) else required
     mechanism, estimator = settings["privacy.mechanism"], settings.get("privacy.estimator")
-    return try_mechanism(mechanism, privacy, epsilon, window, runs, estimator)
+    return try_mechanism(mechanism, privacy, side.units, side.window, runs, estimator)

@@ -23,8 +23,9 @@ def plot(
     """
     from wevent.config.read import read_config
     from wevent.errors import InvalidSetting
-    from wevent.reports.history import public_releases, read_history
+    from wevent.reports.history import read_history
     from wevent.reports.plot import draw, save_html, save_png
+    from wevent.reports.releases import public_releases
     from wevent.store.streams import find_stream
 
     if output.suffix not in (".png", ".html"):

@@ -16,7 +16,7 @@ from wevent.cli.output import naming
 
 if TYPE_CHECKING:
     from wevent.events.timeline import Timeline
-    from wevent.reports.history import PublicRelease
+    from wevent.reports.releases import PublicRelease
 
 _MOST_COLUMNS = 8
 
@@ -38,7 +38,7 @@ def releases(
     from wevent.config.read import read_config
     from wevent.errors import InvalidSetting
     from wevent.events.names import show_name
-    from wevent.reports.history import public_releases
+    from wevent.reports.releases import public_releases
     from wevent.reports.tables import write_csv, write_ndjson, write_parquet
     from wevent.store.streams import find_stream
 

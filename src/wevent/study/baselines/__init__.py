@@ -1,1 +1,1 @@
-"""Mechanisms of the literature on the house's own ledger and noise, one file for each idea."""
+"""Holds mechanisms of the literature, built on the product's ledger and noise, one file for each idea."""

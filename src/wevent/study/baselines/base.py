@@ -1,4 +1,4 @@
-"""What all baselines share: one slot comes in, a release goes out; charge, draw, settle on the house's ledger.
+"""Runs a slot of a baseline: charge, draw, settle, on the product's ledger.
 
 A baseline proposes what each row of its ledger would spend, the ledger cuts that to the room and is charged
 before anything is drawn. So a baseline that would overspend a window gets less budget or an error, never a result.
@@ -33,8 +33,8 @@ class DesiredSpend:
     """What a baseline would spend in the next slot, row by row, in units.
 
     Attributes:
-        part_1: spent whatever follows (axes: row).
-        part_2: refunded if the draw does not publish (axes: row).
+        change_budget: spent in any case (axes: row).
+        publish_budget: refunded if the draw does not publish (axes: row).
         nullified: nothing may be published in this slot: it rests.
     """
 
@@ -55,7 +55,7 @@ class Baseline(ABC):
     """A mechanism of the literature, slot by slot.
 
     Attributes:
-        name: as it is asked for.
+        name: in configurations of a study.
         feeds: "rows" takes `Slot.counts` of shape (row of the register, cell); "people" takes `Slot.places`, the
             cell of each registered person, -1 for absent.
         proven: whether the privacy of what is drawn is proven; False means that budgets are counted only.
@@ -80,18 +80,23 @@ class Baseline(ABC):
         complete: bool = False,
     ) -> None:
         self.privacy = privacy or Privacy()
+        self.check(register)
         self.domain = Domain(cells)
         self.noise = noise
         self.complete = complete
         self.common = strictest(register)
-        self.people = int(register.sizes.sum())
-        self._most = register.sizes * self.privacy.contributions
+        self.sizes = register.sizes.copy()
+        self.people = int(self.sizes.sum())
+        self._most = self.sizes * self.privacy.contributions
         self.ledger = Ledger(self.privacy)
         self.open_rows(register)
         self.shown = np.zeros(len(self.domain))
         self.trace: BaselineSpend | None = None
 
     # --- what a baseline says --------------------------------------------------------------------
+
+    def check(self, register: Register) -> None:  # noqa: B027 -- most baselines serve every register
+        """Refuse a register or `privacy` that the baseline cannot serve."""
 
     def open_rows(self, register: Register) -> None:
         """Open the ledger's rows; by default one for everybody, by the strictest requirement."""
@@ -107,11 +112,11 @@ class Baseline(ABC):
 
         Args:
             data: counts of shape (row of the register, cell) or places, as `feeds` says.
-            offer: what was charged; part 2 is refunded after None.
+            offer: what was charged; the publish budget is refunded after None.
         """
 
     def paid(self, row: int = 0) -> Units:
-        """What a row spent as part 2 in the last w - 1 slots, oldest first; for `propose` (axes: slot)."""
+        """The publish budgets that a row spent in the last w - 1 slots, oldest first; for `propose` (axes: slot)."""
         return self.ledger.history.spends(row)[1]
 
     # --- the life of a slot ----------------------------------------------------------------------
@@ -145,14 +150,16 @@ class Baseline(ABC):
             return BaselineRelease(offer.slot, self.shown, Decision.PUBLISHED)
         return BaselineRelease(offer.slot, self.shown, Decision.NULLIFIED if offer.nullified else Decision.SKIPPED)
 
-    def _cut(self, wish: DesiredSpend) -> Offer:
-        """The room disposes."""
+    def _cut(self, desired: DesiredSpend) -> Offer:
+        """Cut what is desired to the room."""
         room = self.ledger.room()
-        change_budget = np.clip(wish.change_budget, 0, room)
+        change_budget = np.clip(desired.change_budget, 0, room)
         publish_budget = (
-            np.zeros_like(change_budget) if wish.nullified else np.clip(wish.publish_budget, 0, room - change_budget)
+            np.zeros_like(change_budget)
+            if desired.nullified
+            else np.clip(desired.publish_budget, 0, room - change_budget)
         )
-        return Offer(self.ledger.slot, change_budget, publish_budget, wish.nullified)
+        return Offer(self.ledger.slot, change_budget, publish_budget, desired.nullified)
 
     def _read(self, slot: Slot) -> Counts:
         given = slot.counts if self.feeds == "rows" else slot.places

@@ -1,9 +1,9 @@
-"""FAST_w: slots come in; a few are sampled with noise, a filter smooths the samples, the last estimate goes out.
+"""Implements FAST_w: it samples a few slots with noise and smooths the samples by a filter.
 
-[Fan14] samples a finite series, filters the noise and moves the next sample by how much the filter had to correct.
+[Fan14] samples a finite series, filters the noise and sets the next sample by how much the filter had to correct.
 [Schaeler23] runs it over blocks of w slots with half the budget each, since a window can touch two blocks. One clock
-serves all cells: with a clock for each cell, somebody who moves would pay in several of them; its error is the mean of
-the cells' relative corrections. Where a rule is not told elsewhere it is that of the code of [Schaeler23]: each block
+serves all cells: with a clock for each cell, a person who moves would pay in several of them; its error is the mean of
+the cells' relative corrections. Where the papers leave a rule open it is that of the code of [Schaeler23]: each block
 begins anew, and the controller waits until it has five errors, so that the first six samples are in a row.
 
 Scales. A sample is the histogram plus discrete Laplace noise of scale s·M/(E/2), s the sensitivity of one histogram;

@@ -1,4 +1,4 @@
-"""Which cells are sampled together: the last releases of the cells that are due come in, groups of cells go out.
+"""Decides which cells RescueDP samples together, from their last releases.
 
 [Wang16], dynamic grouping: small cells that move alike share one draw of noise. It reads noisy releases alone.
 """
@@ -38,9 +38,12 @@ def group_cells(candidates: Sequence[GroupCandidate]) -> list[list[int]]:
         Cells with a prediction above 30, or with fewer than three releases, are alone.
         In a group every prediction is less than 25 from the first one, and all but the last add up to less than 30.
     """
-    alone = [one.cell for one in candidates if not one.enough or one.last.mean() > LARGE]
+    alone = [candidate.cell for candidate in candidates if not candidate.enough or candidate.last.mean() > LARGE]
     lonely = set(alone)
-    waiting = sorted((one for one in candidates if one.cell not in lonely), key=lambda one: float(one.last.mean()))
+    waiting = sorted(
+        (candidate for candidate in candidates if candidate.cell not in lonely),
+        key=lambda candidate: float(candidate.last.mean()),
+    )
     groups = [[cell] for cell in alone]
     while waiting:
         first, *others = waiting
@@ -59,8 +62,8 @@ def group_cells(candidates: Sequence[GroupCandidate]) -> list[list[int]]:
     return groups
 
 
-def correlation(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> float:
+def correlation(first: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> float:
     """Pearson's correlation; 0 if one of the two stands still."""
-    a, b = one - one.mean(), other - other.mean()
+    a, b = first - first.mean(), other - other.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Everybody reports in every slot with the same small budget: counts come in, unbiased counts go out.
+"""Implements LBU and PLBU: everybody reports in every slot with the same small budget.
 
 LBU gives everybody the strictest requirement [Ren22]; PLBU gives everybody their own, and joins the groups [Du25].
 """
@@ -24,13 +24,13 @@ class LBU(LocalBaseline):
     name: ClassVar[str] = "lbu"
 
     def propose(self) -> DesiredSpend:
-        """E/w, always published."""
+        """The rate E/w of each row, always published."""
         rate = self.ledger.view().fixed_rate
         return DesiredSpend(np.zeros_like(rate), rate)
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64]:
-        """What everybody reports."""
-        return self.ask(data.sum(axis=0), int(offer.publish_budget[0])).counts
+        """The estimate from everybody's reports."""
+        return self.collect(data.sum(axis=0), int(offer.publish_budget[0])).counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class ReportingGroups:
     starts: npt.NDArray[np.int64] = field(repr=False)
     people: Counts = field(repr=False)
 
-    def ask(self, data: Counts, noise: Noise) -> Floats:
+    def collect(self, data: Counts, noise: Noise) -> Floats:
         """Unbiased counts of each group (axes of `data`: row, symbol; of the result: group, symbol)."""
         counts = np.add.reduceat(data[self.rows], self.starts, axis=0)
         return self.oracle.read(self.oracle.supports(counts, noise), self.people).counts
 
 
-class PLBU(LocalBaseline):
+class PLBU(LBU):
     """Personalised LBU: E_i/w_i in every slot; frequencies of the groups are weighted by how exact they are.
 
     Groups of equal E_i/w_i estimate the same frequencies each by themselves. [Du25] compares with it; the weights
@@ -68,24 +68,19 @@ class PLBU(LocalBaseline):
 
     def open_rows(self, register: Register) -> None:
         """One row for each row of the register, with its own requirement."""
-        asked = [register.table[k] for k in register.asks.tolist()]
-        fixed = [requirement for requirement in asked if isinstance(requirement, Fixed)]
+        required = [register.table[k] for k in register.required.tolist()]
+        fixed = [requirement for requirement in required if isinstance(requirement, Fixed)]
         epsilon = np.array([requirement.units for requirement in fixed], np.int64)
         window = np.array([requirement.window for requirement in fixed], np.int64)
         self.ledger.open_fixed(epsilon, window, register.sizes)
         self._spends: Units | None = None
         self._groups: list[ReportingGroups] = []
 
-    def propose(self) -> DesiredSpend:
-        """E_i/w_i, always published."""
-        rate = self.ledger.view().fixed_rate
-        return DesiredSpend(np.zeros_like(rate), rate)
-
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64]:
         """What the groups report, joined."""
         if self._spends is None or not np.array_equal(self._spends, offer.publish_budget):
             self._spends, self._groups = offer.publish_budget, self._group(offer.publish_budget)
-        answers = [group.ask(data, self.noise)[:, : len(self.domain)] for group in self._groups]
+        answers = [group.collect(data, self.noise)[:, : len(self.domain)] for group in self._groups]
         return self.join(answers, self._groups)
 
     def join(self, answers: list[Floats], groups: list[ReportingGroups]) -> npt.NDArray[np.float64]:

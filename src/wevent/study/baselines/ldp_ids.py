@@ -1,7 +1,7 @@
-"""LDP-IDS by dividing the budget: counts come in, unbiased counts or the last ones again go out.
+"""Implements LDP-IDS by dividing the budget: LBD and LBA.
 
-Everybody reports twice: with half of a slot's share, to see whether the stream moved, and with what the schedule
-offers if it moved further than a new answer would be off. [Ren22]. The schedules are those of BD and BA.
+Everybody reports twice: with half of a slot's share, to measure how far the stream has changed, and with what the
+schedule offers if it changed by more than the error of a new estimate. [Ren22]. The schedules are those of BD and BA.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class BudgetDivision(LocalBaseline):
         first, second = int(offer.change_budget[0]), int(offer.publish_budget[0])
         if first == 0 or second == 0:
             return None
-        if self.moved(self.ask(everybody, first)) <= self.error(self.people, second):
+        if self.distance(self.collect(everybody, first)) <= self.error(self.people, second):
             return None
-        return self.ask(everybody, second).counts
+        return self.collect(everybody, second).counts
 
 
 class LBD(BudgetDivision):

@@ -1,7 +1,7 @@
-"""LDP-IDS by dividing the people: places come in, unbiased counts or the last ones again go out.
+"""Implements LDP-IDS by dividing the people: LPU, LPD and LPA.
 
-Whoever is asked reports with the whole budget, and is not asked again while that report is in the window. Who is
-asked is public, drawn without a look at where anybody is. [Ren22].
+A person reports with the whole budget, and does not report again while that report is in the window. Who reports is
+public, and drawn independently of where people are. [Ren22].
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ class PeopleDivision(LocalBaseline):
     """One row of the ledger for each person, by the strictest requirement of all.
 
     Guarantees:
-        Nobody is asked twice within w slots.
-        Who is asked depends on seed, register and past decisions, never on where anybody is.
+        Nobody reports twice within w slots.
+        Who reports depends on seed, register and past decisions, never on where people are.
     """
 
     feeds: ClassVar[Literal["rows", "people"]] = "people"
 
     def open_rows(self, register: Register) -> None:
         """One row for each person, and public randomness to draw people by."""
-        one = np.ones(self.people, np.int64)
-        self.ledger.open_fixed(one * self.common.units, one * self.common.window, one)
+        ones = np.ones(self.people, np.int64)
+        self.ledger.open_fixed(ones * self.common.units, ones * self.common.window, ones)
         coins = self.noise.bernoulli(np.full(128, 1 << (PROBABILITY_BITS - 1), np.int64))
         self.public = np.random.default_rng(int.from_bytes(np.packbits(coins).tobytes()))
 
-    def wish(self, first: People, second: People, *, nullified: bool = False) -> DesiredSpend:
-        """The whole budget of everybody who is asked in part 1 or part 2."""
+    def desired_spend(self, first: People, second: People, *, nullified: bool = False) -> DesiredSpend:
+        """The whole budget of everybody who reports, to measure change or to publish."""
         change_budget, publish_budget = np.zeros((2, self.people), np.int64)
         change_budget[first] = publish_budget[second] = self.common.units
         return DesiredSpend(change_budget, publish_budget, nullified)
 
-    def asked(self, data: Counts, spends: npt.NDArray[np.int64]) -> Counts:
+    def symbols_of(self, data: Counts, spends: npt.NDArray[np.int64]) -> Counts:
         """How many of those who spend their whole budget have each symbol; private (axes: symbol)."""
         return np.bincount(data[np.flatnonzero(spends == self.common.units)], minlength=self.symbols)
 
@@ -64,31 +64,31 @@ class LPU(PeopleDivision):
     def propose(self) -> DesiredSpend:
         """The group whose turn it is."""
         nobody, w = np.empty(0, np.int64), self.common.window
-        return self.wish(nobody, self._turns[(self.ledger.slot - 1) % w :: w])
+        return self.desired_spend(nobody, self._turns[(self.ledger.slot - 1) % w :: w])
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64] | None:
         """What the group reports."""
-        group = self.asked(data, offer.publish_budget)
-        return self.ask(group, self.common.units).counts if group.any() else None
+        group = self.symbols_of(data, offer.publish_budget)
+        return self.collect(group, self.common.units).counts if group.any() else None
 
 
 class AdaptivePeople(PeopleDivision):
-    """Some people tell whether the stream moved; more of them are asked if it did.
+    """A few people's reports measure change; more people report if the stream has changed.
 
-    N/(2w) people are asked for part 1 in every slot. If that is no whole number, one more or less, so that w slots
-    ask half of all; with fewer than 2w people some slots ask nobody and repeat the last counts.
+    N/(2w) people report to measure change in every slot. If that is no whole number, one more or less, so that w slots
+    take half of all; with fewer than 2w people nobody reports in some slots, which repeat the last counts.
     """
 
     @abstractmethod
-    def saved(self, busy: int) -> int | None:
-        """How many people publish in the next slot if it moved; None to rest.
+    def publishers(self, busy: int) -> int | None:
+        """How many people report for a publication in the next slot, if it has changed; None to rest.
 
         Args:
-            busy: how many people were asked in the last w - 1 slots, for whatever part.
+            busy: how many people reported in the last w - 1 slots, for either purpose.
         """
 
     def measured(self, first: int, last: int) -> int:
-        """How many people are asked for part 1 in these slots."""
+        """How many people report to measure change in these slots."""
         N, w = self.people, self.common.window
         return last * N // (2 * w) - max(first - 1, 0) * N // (2 * w)
 
@@ -96,19 +96,19 @@ class AdaptivePeople(PeopleDivision):
         """People who are drawn from those with their whole budget left."""
         free = np.flatnonzero(self.ledger.room() >= self.common.units)
         measuring = self.measured(self.ledger.slot, self.ledger.slot)
-        saved = self.saved(self.people - free.size)
-        drawn = self.public.choice(free, measuring + (saved or 0), replace=False)
-        return self.wish(drawn[:measuring], drawn[measuring:], nullified=saved is None)
+        publishers = self.publishers(self.people - free.size)
+        drawn = self.public.choice(free, measuring + (publishers or 0), replace=False)
+        return self.desired_spend(drawn[:measuring], drawn[measuring:], nullified=publishers is None)
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64] | None:
         """New counts if dis > Var(ε, n)."""
-        first, second = self.asked(data, offer.change_budget), self.asked(data, offer.publish_budget)
+        first, second = self.symbols_of(data, offer.change_budget), self.symbols_of(data, offer.publish_budget)
         if not (first.any() and second.any()):
             return None
         epsilon = self.common.units
-        if self.moved(self.ask(first, epsilon)) <= self.error(int(second.sum()), epsilon):
+        if self.distance(self.collect(first, epsilon)) <= self.error(int(second.sum()), epsilon):
             return None
-        return self.ask(second, epsilon).counts
+        return self.collect(second, epsilon).counts
 
 
 class LPD(AdaptivePeople):
@@ -116,7 +116,7 @@ class LPD(AdaptivePeople):
 
     name: ClassVar[str] = "lpd"
 
-    def saved(self, busy: int) -> int:
+    def publishers(self, busy: int) -> int:
         """Half of N/2 less those who published in the last w - 1 slots."""
         t, w = self.ledger.slot, self.common.window
         published = busy - self.measured(t - w + 1, t - 1)
@@ -128,9 +128,9 @@ class LPA(AdaptivePeople):
 
     name: ClassVar[str] = "lpa"
 
-    def saved(self, busy: int) -> int | None:
+    def publishers(self, busy: int) -> int | None:
         """The people of the slots since the last publication and its rest, at most N/2."""
-        now, N, w = self.ledger.view(), self.people, self.common.window
-        rest = max(0, -(-2 * w * int(np.count_nonzero(now.last_spend)) // N) - 1)
-        waited = now.slot - now.last_slot - rest
+        view, N, w = self.ledger.view(), self.people, self.common.window
+        rest = max(0, -(-2 * w * int(np.count_nonzero(view.last_spend)) // N) - 1)
+        waited = view.slot - view.last_slot - rest
         return N * min(waited, w) // (2 * w) if waited > 0 else None

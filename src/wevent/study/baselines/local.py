@@ -1,4 +1,4 @@
-"""What baselines of local privacy share: a slot comes in, what people report through an oracle goes out.
+"""Collects what people report through a frequency oracle, for all baselines of local privacy.
 
 Nobody is trusted: everybody hides where they are before it leaves them. Being absent is one more symbol, so that
 presence is hidden as well, unless everybody is declared to be in some cell in every slot.
@@ -6,26 +6,25 @@ presence is hidden as well, unless everybody is declared to be in some cell in e
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
-from wevent import Privacy, Register, Slot
+from wevent import Register, Slot
 from wevent.errors import EmptyRegister, InvalidSetting, WrongShape
-from wevent.extend import Counts, Noise
+from wevent.extend import Counts
 from wevent.study.baselines.base import Baseline
 from wevent.study.baselines.oracle import Floats, FrequencyOracle, kind_for
 
 
 @dataclass(frozen=True, slots=True)
-class LocalAnswer:
-    """What some people's reports say about everybody registered (axes: cell).
+class LocalEstimate:
+    """Counts of everybody registered, estimated from the reports of some people (axes: cell).
 
     Attributes:
-        counts: unbiased, if the people who were asked are like all others.
-        variance: that the reports bring; that of who was asked is not in it.
+        counts: unbiased, if the people who report are like all others.
+        variance: that of the reports; that of the choice of reporters is not in it.
     """
 
     counts: Floats = field(repr=False)
@@ -37,48 +36,40 @@ class LocalBaseline(Baseline):
 
     Guarantees:
         A spend of epsilon hides presence and whereabouts in that slot at epsilon, for either kind of neighbours.
-        Every registered person has a symbol in every slot; one who has none or two of them is refused before
+        Every registered person has a symbol in every slot; data in which a person has none or two are refused before
         anything is spent.
-
-    Attributes:
-        symbols: the cells and, unless the stream is complete, being absent as the last one.
     """
 
-    def __init__(
-        self,
-        register: Register,
-        cells: int | Sequence[Hashable],
-        *,
-        noise: Noise,
-        privacy: Privacy | None = None,
-        complete: bool = False,
-    ) -> None:
-        if privacy is not None and privacy.contributions != 1:
+    def check(self, register: Register) -> None:
+        """Refuse several cells per person, and an empty register."""
+        if self.privacy.contributions != 1:
             raise InvalidSetting(
                 f"{self.name}: people report one cell per slot, but the settings declare "
-                f"{privacy.contributions} contributions; declare 1"
+                f"{self.privacy.contributions} contributions; declare 1"
             )
         if not register.sizes.any():
             raise EmptyRegister(f"{self.name}: nobody is registered, so nobody can report")
-        super().__init__(register, cells, noise=noise, privacy=privacy, complete=complete)
-        self.sizes = register.sizes.copy()
-        self.symbols = len(self.domain) if complete else len(self.domain) + 1
 
-    def ask(self, counts: Counts, budget: int) -> LocalAnswer:
+    @property
+    def symbols(self) -> int:
+        """How many symbols a report chooses from: the cells and, unless the stream is complete, being absent."""
+        return len(self.domain) + (not self.complete)
+
+    def collect(self, counts: Counts, budget: int) -> LocalEstimate:
         """Let so many people of each symbol report with a budget in units; scaled up to everybody registered."""
-        asked = counts.sum(keepdims=True)
+        reporters = counts.sum(keepdims=True)
         oracle = _oracle(budget, self.symbols)
-        reading = oracle.read(oracle.supports(counts[None, :], self.noise), asked)
-        scale, cells = self.people / int(asked[0]), len(self.domain)
-        return LocalAnswer(reading.counts[0, :cells] * scale, reading.variance[0, :cells] * scale**2)
+        estimate = oracle.read(oracle.supports(counts[None, :], self.noise), reporters)
+        scale, cells = self.people / int(reporters[0]), len(self.domain)
+        return LocalEstimate(estimate.counts[0, :cells] * scale, estimate.variance[0, :cells] * scale**2)
 
-    def error(self, asked: int, budget: int) -> float:
-        """Variance per symbol of the answer of so many people; public (Var(ε, n) of [Ren22], over all symbols)."""
-        return float(_oracle(budget, self.symbols).error(np.array([asked]))[0]) * (self.people / asked) ** 2
+    def error(self, reporters: int, budget: int) -> float:
+        """Variance per symbol of the estimate from so many people; public (Var(ε, n) of [Ren22], over all symbols)."""
+        return float(_oracle(budget, self.symbols).error(np.array([reporters]))[0]) * (self.people / reporters) ** 2
 
-    def moved(self, answer: LocalAnswer) -> float:
-        """How far the stream moved from what is shown: mean square per cell less what reports add, dis of [Ren22]."""
-        return float(np.mean((answer.counts - self.shown) ** 2 - answer.variance))
+    def distance(self, estimate: LocalEstimate) -> float:
+        """How far the stream is from what is shown: mean square per cell less what reports add, dis of [Ren22]."""
+        return float(np.mean((estimate.counts - self.shown) ** 2 - estimate.variance))
 
     def _read(self, slot: Slot) -> Counts:
         """Whole symbols instead of cells: counts of shape (row, symbol), or the symbol of each person."""

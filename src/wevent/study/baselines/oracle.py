@@ -1,4 +1,4 @@
-"""Frequency oracles: counts per group and symbol come in; supports and unbiased counts with their variance go out.
+"""Implements frequency oracles: randomised reports, and unbiased counts with their variance.
 
 Everybody hides their own symbol before it leaves them; here the reports of all people of a group are drawn at
 once, by a few binomial draws, from exactly the law that they would have one by one. Groups have budgets of their own.
@@ -130,8 +130,8 @@ class OUE(FrequencyOracle):
 
     def _draw(self, counts: Counts, noise: Noise) -> Counts:
         elsewhere = counts.sum(axis=1, keepdims=True) - counts
-        mine = noise.binomial(counts, np.int64(_HALF))
-        return np.asarray(mine + noise.binomial(elsewhere, self._flip[:, None]))
+        own = noise.binomial(counts, np.int64(_HALF))
+        return np.asarray(own + noise.binomial(elsewhere, self._flip[:, None]))
 
 
 def kind_for(budget: int, symbols: int) -> type[FrequencyOracle]:

@@ -1,4 +1,4 @@
-"""PeGaSus: slots come in; every slot is counted with noise, like neighbours are grouped, a group's median goes out.
+"""Implements PeGaSus: it counts every slot with noise, groups similar slots and shows the median of a group.
 
 [Chen17] perturbs, groups, smooths, for single events. With E/w in every slot the promise is that of a window: a window
 of w slots is w events, one after the other. Four fifths of the share perturb, one fifth groups.
@@ -8,7 +8,7 @@ when the group opens. A slot that does not fit is a closed group of its own, so 
 run of the sparse vector technique and no more [Chen17] Alg. 3, [Lyu17].
 
 Scales. One person changes one count of a cell by s at most, the deviation by 2s at most. Only whole numbers meet
-noise: of a group of n slots the whole number n·Σ|x - mean| = Σ|n·x - S| is asked for, S the sum, with sensitivity
+noise: of a group of n slots the whole number n·Σ|x - mean| = Σ|n·x - S| is measured, S the sum, with sensitivity
 2sn. Its noise has scale 8sn/eps_g, n times the 8/eps_g of the paper (s = 1); the threshold's is 4s/eps_g on whole
 numbers, and n times the threshold is what the question is compared with. Shifts of both by their sensitivities are
 whole, so the proof of the technique holds for the discrete Laplace distribution as it does for the continuous one.
@@ -28,7 +28,7 @@ from wevent import Register
 from wevent.extend import NANO, Counts, Offer, as_fraction
 from wevent.study.baselines.base import Baseline, DesiredSpend
 
-BAR = 5
+THRESHOLD = 5
 """The threshold before noise, in units of s/eps_g."""
 GROUPING = 5
 """One part in so many of a slot's share groups, the rest perturbs."""
@@ -68,41 +68,41 @@ class Pegasus(Baseline):
         super().__init__(register, cells, **settings)
         share = self.common.units // self.common.window
         grouping = max(1, share // GROUPING)
-        self._wish = DesiredSpend(np.array([grouping], np.int64), np.array([share - grouping], np.int64))
+        self._desired = DesiredSpend(np.array([grouping], np.int64), np.array([share - grouping], np.int64))
         self._groups: list[OpenGroup | None] = [None] * len(self.domain)
 
     def propose(self) -> DesiredSpend:
         """The same in every slot."""
-        return self._wish
+        return self._desired
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64] | None:
         """Perturb all cells, see which of them fit their groups, show the medians."""
         grouping, perturbing = int(offer.change_budget[0]), int(offer.publish_budget[0])
         if grouping == 0 or perturbing == 0:
             return None
-        now, s = data.sum(axis=0), self.privacy.sensitivity
-        noisy = self.noise.laplace(now, sensitivity=s, epsilon=as_fraction(perturbing)).tolist()
-        counts = now.tolist()
-        fits = self._ask(counts, grouping)
+        totals, s = data.sum(axis=0), self.privacy.sensitivity
+        noisy = self.noise.laplace(totals, sensitivity=s, epsilon=as_fraction(perturbing)).tolist()
+        counts = totals.tolist()
+        fits = self._fits(counts, grouping)
         opening = [cell for cell, group in enumerate(self._groups) if group is None]
         thresholds = dict(zip(opening, self._thresholds(len(opening), grouping), strict=True))
         shown = np.empty(len(counts))
-        for cell, (count, seen) in enumerate(zip(counts, noisy, strict=True)):  # nothing is drawn from here on
+        for cell, (count, perturbed) in enumerate(zip(counts, noisy, strict=True)):  # nothing is drawn from here on
             group = self._groups[cell]
             if group is None:
-                self._groups[cell] = OpenGroup(thresholds[cell], [count], [seen])
-                shown[cell] = seen
+                self._groups[cell] = OpenGroup(thresholds[cell], [count], [perturbed])
+                shown[cell] = perturbed
             elif fits[cell]:
                 group.counts.append(count)
-                insort(group.noisy, seen)
+                insort(group.noisy, perturbed)
                 shown[cell] = median(group.noisy)
             else:
                 self._groups[cell] = None
-                shown[cell] = seen
+                shown[cell] = perturbed
         return shown
 
-    def _ask(self, counts: Sequence[int], grouping: int) -> dict[int, bool]:
-        """For each cell with an open group, whether the slot fits it; groups of one size are asked about together."""
+    def _fits(self, counts: Sequence[int], grouping: int) -> dict[int, bool]:
+        """For each cell with an open group, whether the slot fits it; groups of one size are tested together."""
         sizes: dict[int, list[int]] = {}
         for cell, group in enumerate(self._groups):
             if group is not None:
@@ -110,10 +110,10 @@ class Pegasus(Baseline):
         s, fits = self.privacy.sensitivity, {}
         for n, cells in sizes.items():
             scaled = [min(scaled_deviation([*self._open(cell).counts, counts[cell]]), MOST) for cell in cells]
-            asked = self.noise.laplace(scaled, sensitivity=2 * s * n, epsilon=as_fraction(grouping) / 4)
-            for cell, value in zip(cells, asked.tolist(), strict=True):
+            noisy_deviations = self.noise.laplace(scaled, sensitivity=2 * s * n, epsilon=as_fraction(grouping) / 4)
+            for cell, value in zip(cells, noisy_deviations.tolist(), strict=True):
                 # n·deviation + noise < n·(5s/eps_g + noise), in whole numbers
-                fits[cell] = (value - n * self._open(cell).threshold) * grouping < BAR * s * n * NANO
+                fits[cell] = (value - n * self._open(cell).threshold) * grouping < THRESHOLD * s * n * NANO
         return fits
 
     def _open(self, cell: int) -> OpenGroup:
@@ -121,12 +121,12 @@ class Pegasus(Baseline):
         assert group is not None  # noqa: S101
         return group
 
-    def _thresholds(self, many: int, grouping: int) -> list[int]:
-        if many == 0:
+    def _thresholds(self, count: int, grouping: int) -> list[int]:
+        if count == 0:
             return []
         s = self.privacy.sensitivity
-        noise = self.noise.laplace([0] * many, sensitivity=2 * s, epsilon=as_fraction(grouping) / 2)
-        return [int(one) for one in noise]
+        noise = self.noise.laplace([0] * count, sensitivity=2 * s, epsilon=as_fraction(grouping) / 2)
+        return [int(value) for value in noise]
 
 
 def scaled_deviation(counts: Sequence[int]) -> int:

@@ -1,8 +1,8 @@
-"""RescueDP: slots come in; cells are sampled at intervals of their own, small ones in groups; estimates go out.
+"""Implements RescueDP: it samples cells at intervals of their own, small cells in groups.
 
-[Wang16] gives every cell its own budget over a window. Somebody who moves is in several cells of a window, so here
+[Wang16] gives every cell its own budget over a window. A person who moves is in several cells of a window, so here
 one ledger is charged for every slot the largest budget of any cell in it, and a cell whose budget the window does not
-leave is not sampled: it stays due until there is room. A cell asks for a part of what its own samples have left of E.
+leave is not sampled: it stays due until there is room. A cell takes a part of what its own samples have left of E.
 
 The filter's Q is learned from noisy samples alone: their variance so far, less that of their noise, at least 0.
 (Published code takes the variance of the raw stream, which is not private.) Budgets of a cell that is sampled in
@@ -12,7 +12,7 @@ the better Q and has the larger mean error, so it is not done: where the source 
 one that serves it.
 
 Scales. Group sums are whole; each gets discrete Laplace noise of scale s/eps, with s the sensitivity of one histogram
-and eps the least of its cells' budgets. Somebody moves the sums of all groups by s in all, so a slot costs the
+and eps the least of its cells' budgets. A person changes the sums of all groups by s in total, so a slot costs the
 largest eps.
 """
 
@@ -31,7 +31,7 @@ from wevent.study.baselines.base import Baseline, DesiredSpend
 from wevent.study.baselines.grouping import LAST, GroupCandidate, group_cells
 
 PART, MOST_PART, MOST_SHARE = 0.2, 0.6, 5
-"""A sample asks for min(0.2·ln(I+1), 0.6) of what is left, and for E/5 at most."""
+"""A sample takes min(0.2·ln(I+1), 0.6) of what is left, and E/5 at most."""
 PROPORTIONAL, INTEGRAL, STRETCH = 0.9, 0.1, 10.0
 """Gains of the controller, and how far an interval may grow at once."""
 P0 = 100.0
@@ -100,13 +100,13 @@ class RescueDP(Baseline):
         return DesiredSpend(np.zeros(1, np.int64), np.array([most], np.int64))
 
     def budgets(self) -> Units:
-        """What each cell that is due asks for; 0 where it is not due, or the ledger has not that much (axes: cell)."""
+        """The budget of each cell that is due; 0 where it is not due, or the ledger has not that much (axes: cell)."""
         self._open_slot()
         part = np.minimum(PART * np.log(self.known.interval + 1), MOST_PART)
         left = self.common.units - self._spent
-        asked = np.minimum((part * left).astype(np.int64), self.common.units // MOST_SHARE)
-        granted = (self.known.due <= self.ledger.slot) & (asked <= self.ledger.room()[0])
-        return np.where(granted, asked, 0)
+        wanted = np.minimum((part * left).astype(np.int64), self.common.units // MOST_SHARE)
+        granted = (self.known.due <= self.ledger.slot) & (wanted <= self.ledger.room()[0])
+        return np.where(granted, wanted, 0)
 
     def draw(self, data: Counts, offer: Offer) -> Floats | None:
         """Sample the planned groups, filter, and set the next intervals."""
@@ -141,9 +141,9 @@ class RescueDP(Baseline):
         sizes = np.array([group.cells.size for group in self._plan])
         s = self.privacy.sensitivity
         noisy = np.empty_like(sums)
-        for one in np.unique(epsilon).tolist():
-            alike = epsilon == one
-            noisy[alike] = self.noise.laplace(sums[alike], sensitivity=s, epsilon=as_fraction(one))
+        for epsilon_units in np.unique(epsilon).tolist():
+            alike = epsilon == epsilon_units
+            noisy[alike] = self.noise.laplace(sums[alike], sensitivity=s, epsilon=as_fraction(epsilon_units))
         return np.repeat(noisy / sizes, sizes), np.repeat(s * NANO / epsilon / sizes, sizes)
 
     def _learn(self, cells: npt.NDArray[np.int64], seen: Floats, scale: Floats, slot: int) -> Floats:

@@ -1,1 +1,1 @@
-"""One file for each data set; `catalog` lists them."""
+"""Holds one file for each data set; `catalog` lists them."""

@@ -1,4 +1,4 @@
-"""The set foursquare: check-ins and venues of TIST2015 come in, who is in which country, slot by slot, goes out.
+"""Opens the data set foursquare: which user of TIST2015 is in which country, slot by slot.
 
 TIST2015 is a year and a half of check-ins all over the world [Yang16], two tab-separated files: check-ins with user,
 venue, time such as `Tue Apr 03 18:00:06 +0000 2012` and offset; venues with latitude, longitude, category and country.

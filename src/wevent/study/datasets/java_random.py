@@ -1,4 +1,4 @@
-"""Java's `Random`: a seed comes in, the doubles and Gaussian numbers that Java would draw go out.
+"""Repeats the generator `Random` of Java: the same doubles and Gaussian numbers for the same seed.
 
 The paper's random walk is seeded with Java's generator ([Du25] "Datasets"), so only the same one gives the same walk.
 """

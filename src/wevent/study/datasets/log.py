@@ -1,4 +1,4 @@
-"""The set log: a number of slots comes in, a logistic curve of probabilities goes out ([Du25] "Datasets")."""
+"""Opens the data set log: bits whose probability follows a logistic curve ([Du25] "Datasets")."""
 
 from __future__ import annotations
 

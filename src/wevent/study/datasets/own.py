@@ -1,4 +1,4 @@
-"""A file of one's own: a CSV or Parquet file of user, cell, and slot or time comes in, a stream goes out.
+"""Opens a CSV or Parquet file of your own as a data set.
 
 * `user` and `cell` are taken as text. Cells that are whole numbers come first, by size; then the others, by text.
 * `slot` is a whole number; the least one in the file becomes the first slot, and none is left out up to the greatest.
@@ -57,7 +57,7 @@ def seconds(width: str) -> int:
 
 
 def open_own(path: Path, options: DataOptions) -> DataStream:
-    """Read a file of one's own.
+    """Read a file of your own.
 
     Guarantees:
         A file that is not there raises `MissingData`.

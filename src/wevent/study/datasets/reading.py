@@ -1,4 +1,4 @@
-"""What the readers of files share: paths come in, lines and then records go out of DuckDB, in bounded memory."""
+"""Reads lines and records of files through DuckDB, in bounded memory."""
 
 from __future__ import annotations
 

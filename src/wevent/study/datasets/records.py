@@ -24,11 +24,11 @@ def recorded(
     plane: tuple[int, int] | None = None,
     dropped: Mapping[str, int] | None = None,
 ) -> RecordedStream:
-    """Sort records, keep one per user and slot, and cut the stream to the asked number of slots.
+    """Sort records, keep one per user and slot, and cut the stream to the number of slots in `options`.
 
     Args:
         name: of the data set.
-        options: `slots` and `presence` are heeded here.
+        options: `slots` and `presence` are applied.
         people: names of the users.
         cells: names of the cells.
         slots: how many slots the records span.
@@ -53,9 +53,9 @@ def recorded(
     who, when, where = who[order], when[order], where[order]
     last = np.append((np.diff(who) != 0) | (np.diff(when) != 0), True)
     who, when, where = who[last], when[last], where[last]
-    if options.presence == "carry":  # whoever stays where they are is carried on without a record
-        moves = np.insert((np.diff(who) != 0) | (np.diff(where) != 0), 0, True)
-        who, when, where = who[moves], when[moves], where[moves]
+    if options.presence == "carry":  # a user who stays in a cell is carried on without a record
+        moved = np.insert((np.diff(who) != 0) | (np.diff(where) != 0), 0, True)
+        who, when, where = who[moved], when[moved], where[moved]
     return RecordedStream(
         name,
         tuple(cells),

@@ -1,4 +1,4 @@
-"""The set sin: a number of slots comes in, a sine wave of probabilities goes out ([Du25] "Datasets")."""
+"""Opens the data set sin: bits whose probability follows a sine wave ([Du25] "Datasets")."""
 
 from __future__ import annotations
 

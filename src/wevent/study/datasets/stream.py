@@ -1,4 +1,4 @@
-"""What a data set is: options come in, a stream of who is where, slot by slot, goes out."""
+"""Defines what a data set is: options that open it, and a stream of who is where, slot by slot."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Places = npt.NDArray[np.integer[Any]]
 """The cell of each user in one slot, -1 where the user is absent (axes: user)."""
 
 Presence = Literal["carry", "seen"]
-"""Whoever has no record stays in the last known cell (before the first record: in the first one), or is absent."""
+"""A user without a record stays in the last known cell (before the first record: in the first one), or is absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataOptions:
-    """What may be asked of any data set.
+    """How a data set is opened.
 
     Attributes:
         slots: at most so many slots, from the first on; None for all.
         users: how many people a synthetic set has; None for its usual number. Recorded sets have whom they have.
         cells: how many cells, where a set can be cut finer or coarser; None for its usual number.
-        presence: what a slot without a record of somebody means. Carrying without limit and filling backwards
-            exist in the study only, where the promise is about rows; no product may do so.
+        presence: what a slot without a record of a user means. Carrying without limit and filling backwards
+            exist in the study only, where the promise is about rows.
         folder: where downloaded files lie.
-        slot_width: how long a slot lasts, such as "1h", for one's own files that have times instead of slots.
+        slot_width: how long a slot lasts, such as "1h", for files of your own that have times instead of slots.
 
     Guarantees:
         A number that is not whole or below 1, and an unknown presence, raise `InvalidSetting`.
@@ -132,13 +132,13 @@ class RecordedStream:
         user = np.repeat(np.arange(self.users), np.diff(self.start))[order]
         cell = self.cell[order]
         ends = np.searchsorted(self.slot[order], np.arange(self.slots), side="right")
-        now = np.full(self.users, -1, np.int64)
+        places = np.full(self.users, -1, np.int64)
         if self.presence == "carry":
-            there = np.diff(self.start) > 0
-            now[there] = self.cell[self.start[:-1][there]]
+            present = np.diff(self.start) > 0
+            places[present] = self.cell[self.start[:-1][present]]
         first = 0
         for end in ends.tolist():
-            now = np.full(self.users, -1, np.int64) if self.presence == "seen" else now.copy()
-            now[user[first:end]] = cell[first:end]
+            places = np.full(self.users, -1, np.int64) if self.presence == "seen" else places.copy()
+            places[user[first:end]] = cell[first:end]
             first = end
-            yield now
+            yield places

@@ -1,4 +1,4 @@
-"""What the synthetic sets share: a series of probabilities comes in, everybody's bit in every slot goes out."""
+"""Draws everybody's bit in every slot from a series of probabilities."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SyntheticStream:
             high, low = divmod(int(chance * 2.0**64), 1 << _LOW)  # a double times a power of 2 is exact
             drawn = random.integers(0, 2**64 - 1, words, np.uint64, endpoint=True).view(np.uint16)[: self.users]
             ones = drawn < high
-            # Whoever drew exactly the first 16 bits of the probability is undecided: one in 65,536.
+            # A user who drew exactly the first 16 bits of the probability is undecided: one in 65,536.
             undecided = np.flatnonzero(drawn == high)
             if undecided.size:
                 ones[undecided] = random.integers(0, 1 << _LOW, undecided.size, np.uint64) < low
@@ -70,7 +70,7 @@ def round_half_up(values: Probabilities) -> Probabilities:
 
 
 def open_series(name: str, series: Series, options: DataOptions) -> SyntheticStream:
-    """The set of a series with the asked numbers of slots and users; more slots than usual are fine, it has no end.
+    """The data set of a series, with any number of slots: it has no end.
 
     Guarantees:
         Any number of cells but 2 raises `InvalidSetting`.

@@ -1,13 +1,13 @@
-"""The set taxi: the files of T-Drive come in, which taxi is in which cell of a grid, minute by minute, goes out.
+"""Opens the data set taxi: which taxi of T-Drive is in which cell of a grid, minute by minute.
 
 T-Drive is a week of Beijing's taxis [Yuan10]: a file for each, its lines `id,YYYY-MM-DD HH:MM:SS,longitude,latitude`.
 
 * Cells: the box of 0.8 by 0.8 degrees is cut into rows from south to north and columns from west to east, 10 by 10
-  unless `cells` asks for another number. A point on a line belongs to the cell north or east of it, a point on the
+  unless `cells` says otherwise. A point on a line belongs to the cell north or east of it, a point on the
   outer border to the last cell; points outside of the box are dropped. Coordinates count to a millionth of a degree.
 * Slots: minutes from the first record in the box on. Of several records of a taxi in a minute the last one counts,
   of several in one second the one in the highest cell; so exact duplicates change nothing.
-* A taxi without any record in the box is not there. Lines of another form are dropped and counted.
+* A taxi without any record in the box is left out. Lines of another form are dropped and counted.
 """
 
 from __future__ import annotations

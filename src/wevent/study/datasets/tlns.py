@@ -1,4 +1,4 @@
-"""The set tlns: a number of slots comes in, a random walk of probabilities goes out ([Du25] "Datasets")."""
+"""Opens the data set tlns: bits whose probability follows a random walk ([Du25] "Datasets")."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How a stream is run: `honest`, with every window enforced, or `printed`, which is not private."""
+"""Holds the two ways to run a stream: `honest`, with every window enforced, and `printed`, which is not private."""

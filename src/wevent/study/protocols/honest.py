@@ -71,12 +71,12 @@ def _by_type(places: Places, offset: npt.NDArray[np.int64], types: int, cells: i
     """How many users of each type are in each cell (axes: type, cell)."""
     if complete:
         return np.bincount(offset + places, minlength=types * cells).reshape(types, cells)
-    there = places >= 0
-    return np.bincount(offset[there] + places[there], minlength=types * cells).reshape(types, cells)
+    present = places >= 0
+    return np.bincount(offset[present] + places[present], minlength=types * cells).reshape(types, cells)
 
 
 class Contender:
-    """One mechanism with its register, its watch and its score."""
+    """One mechanism with its register, its window check and its score."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Contender:
         self._stepper = self._build(required, stream, seed)
         self._row = self._rows_of_types()
         self._order = None if self._row is None else np.argsort(self._row)
-        self._watch = self._watching(required)
+        self._check = self._window_check(required)
         self._scorer = Scorer(metrics, stream.plane)
         self._decisions = dict.fromkeys(Decision, 0)
         self._parts = dict.fromkeys(PARTS, 0.0)
@@ -112,13 +112,13 @@ class Contender:
             stepper.change(_group(kind), requirement)
         shown = stepper.step(slot)
         self._seconds += perf_counter() - begin
-        if isinstance(self._watch, DynamicWindowCheck):
-            self._watch.change(changed)
+        if isinstance(self._check, DynamicWindowCheck):
+            self._check.change(changed)
         self._note(self._stepper, shown, true)
 
     def score(self) -> RunScore:
         """The score so far."""
-        worst = self._watch.worst()
+        worst = self._check.worst()
         if worst > 1:
             raise BudgetExceeded(
                 f"{self._name} spent {float(worst):.6f} times what a window allows; this is no result. Report it.",
@@ -132,7 +132,7 @@ class Contender:
         return RunScore(errors.slots, errors.means, decisions, worst, seconds, parts)
 
     def _required(self) -> list[Fixed | Dynamic]:
-        """What each type asks for in the first slot."""
+        """What each type requires in the first slot."""
         requirements = self._requirements
         if self._entry.serves == "common":
             return [requirements.common] * len(requirements.fixed)
@@ -147,14 +147,14 @@ class Contender:
             register = Register.from_levels(required, self._requirements.type_of)
         else:
             register = Register()
-            for kind, (one, size) in enumerate(zip(required, self._requirements.sizes.tolist(), strict=True)):
-                register.with_group(_group(kind), one, size)
+            for kind, (requirement, size) in enumerate(zip(required, self._requirements.sizes.tolist(), strict=True)):
+                register.with_group(_group(kind), requirement, size)
         return self._entry.build(register, len(stream.cells), noise=StudyNoise(seed), **settings)
 
-    def _watching(self, required: Sequence[Fixed | Dynamic]) -> FixedWindowCheck | DynamicWindowCheck:
+    def _window_check(self, required: Sequence[Fixed | Dynamic]) -> FixedWindowCheck | DynamicWindowCheck:
         if self._changes is not None:
             return DynamicWindowCheck(required)
-        fixed = [one for one in required if isinstance(one, Fixed)]
+        fixed = [requirement for requirement in required if isinstance(requirement, Fixed)]
         if self._entry.feeds == "people":
             return FixedWindowCheck([fixed[kind] for kind in self._requirements.type_of.tolist()])
         return FixedWindowCheck(fixed)
@@ -162,7 +162,7 @@ class Contender:
     def _note(self, stepper: Stepper, shown: StudyRelease, true: Counts) -> None:
         trace = stepper.trace
         if trace is not None:
-            self._watch.add(self._by_asker(trace.spent))
+            self._check.add(self._by_requirement(trace.spent))
         self._scorer.add(true, shown.counts)
         self._decisions[shown.decision] += 1
         change = getattr(trace, "change", None)
@@ -178,7 +178,7 @@ class Contender:
         row = group_rows(self._stepper, [_group(kind) for kind in range(len(self._requirements.fixed))])
         return None if np.array_equal(row, np.arange(row.size)) else row
 
-    def _by_asker(self, spent: Units) -> Units:
+    def _by_requirement(self, spent: Units) -> Units:
         """What each type, or each person, spent; one row may stand for all."""
         if spent.size == 1:
             people = self._entry.feeds == "people"

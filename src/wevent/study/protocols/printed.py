@@ -1,8 +1,9 @@
-"""Protocol `printed`, NOT PRIVATE: a stream comes in, what the released code of [Du25] would have printed goes out.
+"""Runs the protocol `printed`, NOT PRIVATE: what the released code of [Du25] did.
 
 It exists so that the printed tables can be reproduced, and for nothing else: slots run in a random order, everything
 restarts every 250 slots, and most methods forget what they spent. No ledger stands behind it, noise is continuous
-and seeded. Nothing outside the study may import it. STUDY §5 and SPEC §10 list what the released code did.
+and seeded. Nothing outside the study may import it. SPEC §10 and
+docs/explanation/reproduction.md list what the released code did.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class PrintedResult:
         published: axes slot.
         nullified: never, since nothing rests (axes: slot).
         worst_window: what the draws really cost in the fullest window of anybody, in the order of the run, over what
-            was allowed; a draw costs somebody at most its threshold, so this is no exaggeration.
+            was allowed; a draw costs a person at most its threshold, so this is no exaggeration.
         seconds: per slot, in the method itself.
         label: says that this is not private.
     """
@@ -150,8 +151,8 @@ def count_by_type(
         return np.stack([requirements.sizes - ones, ones], axis=2)
     counts = np.zeros((stream.slots, types, cells), np.int32)
     for slot, places in enumerate(stream.places(data_seed)):
-        there = places >= 0
-        found = np.bincount(requirements.type_of[there] * cells + places[there], minlength=types * cells)
+        present = places >= 0
+        found = np.bincount(requirements.type_of[present] * cells + places[present], minlength=types * cells)
         counts[slot] = found.reshape(types, cells)
         if tick is not None:
             tick(slot + 1)

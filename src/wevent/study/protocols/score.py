@@ -1,4 +1,4 @@
-"""What one run of one mechanism comes to."""
+"""Defines the score of one run of one mechanism."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Results for people: tables, plots, one page of all of them, and what of the paper is reproduced."""
+"""Reports results: tables, plots, one page of all experiments, and pages for the documentation."""

@@ -52,10 +52,10 @@ class OrderClaim:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolRuns:
-    """All whole runs of one protocol, by data set, mechanism and setting; each once.
+    """All complete runs of one protocol, by data set, mechanism and setting; each once.
 
     Guarantees:
-        Runs on fewer slots, other cells, two types or people left out are not among them.
+        Runs on fewer slots, other cells, two types or users left out are not among them.
     """
 
     rows: Mapping[tuple[str, str, Setting], Sequence[results.Row]] = field(repr=False)
@@ -114,14 +114,14 @@ def read_runs(folder: Path, protocol: str, names: Sequence[str]) -> ProtocolRuns
     """The runs of a protocol from result files.
 
     Guarantees:
-        A file that is missing, or holds no whole run, raises `InvalidSetting` that says how to make it.
+        A file that is missing, or holds no complete run, raises `InvalidSetting` that says how to make it.
     """
     kept: dict[results.Key, results.Row] = {}
     for name in names:
         read = results.read(folder / f"{name}.csv")
         found = {results.key_of(row): row for row in read if row["protocol"] == protocol and as_in_the_paper(row)}
         if not found:
-            raise InvalidSetting(f"{folder / name}.csv holds no whole runs; make them with: wevent study run {name}")
+            raise InvalidSetting(f"{folder / name}.csv holds no complete runs; make them with: wevent study run {name}")
         kept = {**found, **kept}
     rows: dict[tuple[str, str, Setting], list[results.Row]] = defaultdict(list)
     for row in kept.values():

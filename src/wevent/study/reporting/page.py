@@ -19,7 +19,7 @@ def tag(name: str, *inside: str, **attributes: str) -> Html:
 
     Args:
         name: of the element.
-        inside: its content; whatever is not `Html` is escaped.
+        inside: its content; everything that is not `Html` is escaped.
         attributes: escaped too; an underscore at the end of a name is dropped, as in `class_`.
     """
     given = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
@@ -27,8 +27,8 @@ def tag(name: str, *inside: str, **attributes: str) -> Html:
 
 
 def join(*inside: str) -> Html:
-    """Pieces one after the other; whatever is not `Html` is escaped."""
-    return Html("".join(one if isinstance(one, Html) else escape(one) for one in inside))
+    """Pieces one after the other; everything that is not `Html` is escaped."""
+    return Html("".join(piece if isinstance(piece, Html) else escape(piece) for piece in inside))
 
 
 def picture(light: bytes, dark: bytes, words: str) -> Html:

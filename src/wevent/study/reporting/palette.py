@@ -1,4 +1,4 @@
-"""What mechanisms look like in plots: a name comes in, the same colour, line and marker in every figure goes out.
+"""Gives every mechanism the same colour, line and marker in every figure.
 
 Hues are those that people with any form of colour blindness can tell apart (Okabe and Ito). A hue stands for a
 family, line and marker for its members, so no two mechanisms differ by colour alone.
@@ -100,7 +100,7 @@ PLOT_STYLES = {
     "auto_dynamic": PlotStyle(_GOLD, "-.", "P"),
     "auto_dynamic_pooled": PlotStyle(_GOLD, "-.", "X"),
 }
-"""The looks of all mechanisms that come with the package."""
+"""The styles of all mechanisms that come with the package."""
 
 _OWN = tuple(PlotStyle(_GREY, line, marker) for line in (":", "-.") for marker in ("o", "s", "^", "v", "X", "P"))
 
@@ -109,5 +109,5 @@ PARTS = {"noise": _BLUE, "variance": _ORANGE, "bias": _RED}
 
 
 def plot_style(name: str) -> PlotStyle:
-    """The look of a mechanism; one of one's own gets a grey one that depends on its name alone."""
+    """The style of a mechanism; one that the package does not know gets a grey style that depends on its name alone."""
     return PLOT_STYLES.get(name) or _OWN[sum(name.encode()) % len(_OWN)]

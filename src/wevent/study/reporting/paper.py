@@ -1,4 +1,4 @@
-"""What the paper prints: a data set, a mechanism, a budget and a window come in, the value of its tables goes out.
+"""Looks up the values that the paper prints.
 
 `paper.csv` beside this file holds the two tables of [Du25] that are printed as numbers, "E varied" and "w varied".
 All their values are AMRE, means of ten rounds.
@@ -38,7 +38,7 @@ def printed_beside(row: Mapping[str, str], metric: str) -> float | None:
 
 
 def as_in_the_paper(row: Mapping[str, str]) -> bool:
-    """Whether a row was run on the whole stream, with its usual users and cells, ten types, and people carried on."""
+    """Whether a row was run on the whole stream, with its usual users and cells, ten types and presence `carry`."""
     return row["presence"] == "carry" and not any(row[name] for name in _UNUSUAL)
 
 

@@ -1,4 +1,4 @@
-"""Plots of an experiment: panels of results come in, PNG bytes go out.
+"""Draws the plots of an experiment as PNGs.
 
 Small multiples, one for each data set. Lines join medians over rounds, bars reach from the least round to the
 greatest, hollow markers are what the paper prints. matplotlib is imported where it is needed.
@@ -99,14 +99,14 @@ def _lines(axes: Axes, panel: Panel, metric: str) -> None:
     seen: list[float] = []
     for k, name in enumerate(panel.mechanisms):
         style, shift = plot_style(name), _shift(k, len(panel.mechanisms))
-        found = [(x + shift, one) for x, where in enumerate(panel.places) if (one := panel.stat(metric, name, where))]
+        found = [(x + shift, stat) for x, where in enumerate(panel.places) if (stat := panel.stat(metric, name, where))]
         if not found:
             continue
-        seen += [value for _, one in found for value in (one.least, one.greatest)]
+        seen += [value for _, stat in found for value in (stat.least, stat.greatest)]
         axes.errorbar(
             [x for x, _ in found],
-            [one.median for _, one in found],
-            yerr=[[one.median - one.least for _, one in found], [one.greatest - one.median for _, one in found]],
+            [stat.median for _, stat in found],
+            yerr=[[stat.median - stat.least for _, stat in found], [stat.greatest - stat.median for _, stat in found]],
             color=style.colour,
             linestyle=style.line,
             marker=style.marker,
@@ -125,16 +125,16 @@ def _lines(axes: Axes, panel: Panel, metric: str) -> None:
 
 def _dots(axes: Axes, panel: Panel, metric: str, experiment: Experiment) -> None:
     """Mechanisms one below the other, the least median on top."""
-    found = {name: one for name in panel.mechanisms if (one := panel.stat(metric, name, panel.places[0]))}
+    found = {name: stat for name in panel.mechanisms if (stat := panel.stat(metric, name, panel.places[0]))}
     order = sorted(found, key=lambda name: -found[name].median)
     for y, name in enumerate(order):
-        style, one = plot_style(name), found[name]
-        axes.plot([one.least, one.greatest], [y, y], color=style.colour, linewidth=1.2)
-        axes.plot(one.median, y, style.marker, color=style.colour, markersize=7)
+        style, stat = plot_style(name), found[name]
+        axes.plot([stat.least, stat.greatest], [y, y], color=style.colour, linewidth=1.2)
+        axes.plot(stat.median, y, style.marker, color=style.colour, markersize=7)
     axes.set_yticks(range(len(order)), [_named(name, experiment) for name in order])
     axes.grid(visible=True, axis="x")
     axes.grid(visible=False, axis="y")
-    _scale(axes, "x", [value for one in found.values() for value in (one.least, one.greatest)])
+    _scale(axes, "x", [value for stat in found.values() for value in (stat.least, stat.greatest)])
 
 
 def _stacks(axes: Axes, panel: Panel, stage: str) -> None:
@@ -144,15 +144,15 @@ def _stacks(axes: Axes, panel: Panel, stage: str) -> None:
     for x, where in enumerate(panel.places):
         for k, name in enumerate(panel.mechanisms):
             at = x * (many + 0.8) + k
-            sizes = {part: one.mean for part in PARTS if (one := panel.stat(f"{stage}_{part}", name, where))}
-            whole = sum(sizes.values())
+            sizes = {part: stat.mean for part in PARTS if (stat := panel.stat(f"{stage}_{part}", name, where))}
+            total = sum(sizes.values())
             bottom = 0.0
             for part, size in sizes.items():
-                share = size / whole if 0 < whole < math.inf else 0.0
+                share = size / total if 0 < total < math.inf else 0.0
                 axes.bar(at, share, 0.88, bottom, color=PARTS[part], linewidth=0)
                 bottom += share
             if sizes:
-                axes.text(at, 1.02, _short(whole), ha="center", va="bottom", fontsize=7.5)
+                axes.text(at, 1.02, _short(total), ha="center", va="bottom", fontsize=7.5)
             ticks.append((at, labels.mechanism(name)))
         middle = x * (many + 0.8) + (many - 1) / 2
         axes.text(
@@ -231,8 +231,8 @@ def _png(figure: Figure) -> bytes:
     """Bytes of a PNG with a palette of its own, a third as large as one in full colour."""
     from PIL import Image
 
-    whole, out = BytesIO(), BytesIO()
-    figure.savefig(whole, format="png")
-    with Image.open(whole) as image:
+    full_colour, out = BytesIO(), BytesIO()
+    figure.savefig(full_colour, format="png")
+    with Image.open(full_colour) as image:
         image.convert("RGB").quantize(128).save(out, format="png", optimize=True)
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""Rows of results, put together: an experiment and its rows come in, panels of numbers with their spread go out."""
+"""Groups rows of results into panels, and summarises rounds by mean, median and spread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import mean, median, quantiles
 from wevent.study.experiment import Experiment, Point
 from wevent.study.reporting.labels import SCALES
 from wevent.study.reporting.paper import printed_beside
-from wevent.study.results import Row
+from wevent.study.results import Row, sortable
 
 Where = tuple[str, ...]
 """The values of the varied parameters, as they stand in the rows, in the order of the experiment."""
@@ -36,7 +36,7 @@ class Panel:
         data: its name.
         label: the name, with what sets it apart where a data set has several panels.
         places: where on the varied parameters there are results, in ascending order.
-        mechanisms: those that have results here, in the order of the experiment.
+        mechanisms: those that have results in this panel, in the order of the experiment.
         rows: by mechanism and place, one for each round.
     """
 
@@ -53,13 +53,13 @@ class Panel:
         return stat(scale * float(row[metric]) for row in rows if row[metric] != "")
 
     def printed(self, metric: str, mechanism: str, where: Where) -> float | None:
-        """What the paper prints here."""
+        """The value that the paper prints for this place."""
         rows = self.rows.get((mechanism, where), ())
         return printed_beside(rows[0], metric) if rows else None
 
     def best(self, metric: str, where: Where) -> str | None:
         """The mechanism with the least mean; None where fewer than two can be compared."""
-        found = {name: one.mean for name in self.mechanisms if (one := self.stat(metric, name, where)) is not None}
+        found = {name: stat.mean for name in self.mechanisms if (stat := self.stat(metric, name, where)) is not None}
         return min(found, key=lambda name: found[name]) if len(found) > 1 else None
 
     def all_rows(self) -> list[Row]:
@@ -69,11 +69,11 @@ class Panel:
 
 def stat(values: Iterable[float]) -> Stat | None:
     """Mean, median and spread; None of nothing."""
-    some = sorted(values)
-    if not some:
+    ordered = sorted(values)
+    if not ordered:
         return None
-    low, _, high = quantiles(some, n=4, method="inclusive") if len(some) > 1 else (some[0], some[0], some[0])
-    return Stat(len(some), mean(some), median(some), some[0], some[-1], (low, high))
+    low, _, high = quantiles(ordered, n=4, method="inclusive") if len(ordered) > 1 else ordered * 3
+    return Stat(len(ordered), mean(ordered), median(ordered), ordered[0], ordered[-1], (low, high))
 
 
 def panels(experiment: Experiment, rows: Iterable[Row]) -> tuple[Panel, ...]:
@@ -92,7 +92,7 @@ def panels(experiment: Experiment, rows: Iterable[Row]) -> tuple[Panel, ...]:
             group[row["mechanism"], tuple(row[name] for name in varied)].append(row)
     found = []
     for data in experiment.data + experiment.downloads:
-        settings = sorted((setting for name, setting in groups if name == data), key=lambda one: [*map(_order, one)])
+        settings = sorted((setting for name, setting in groups if name == data), key=_order)
         for setting in settings:
             label = data if len(settings) == 1 else _apart(data, (*fixed, "seed"), setting, settings)
             found.append(_panel(data, label, experiment.mechanisms, groups[data, setting]))
@@ -100,20 +100,17 @@ def panels(experiment: Experiment, rows: Iterable[Row]) -> tuple[Panel, ...]:
 
 
 def _panel(data: str, label: str, names: Sequence[str], rows: Mapping[tuple[str, Where], Sequence[Row]]) -> Panel:
-    places = sorted({where for _, where in rows}, key=lambda where: [*map(_order, where)])
-    there = {name for name, _ in rows}
-    return Panel(data, label, tuple(places), tuple(name for name in names if name in there), dict(rows))
+    places = sorted({where for _, where in rows}, key=_order)
+    found = {name for name, _ in rows}
+    return Panel(data, label, tuple(places), tuple(name for name in names if name in found), dict(rows))
 
 
 def _apart(data: str, names: Sequence[str], setting: Where, settings: Sequence[Where]) -> str:
-    """The name of a data set with whatever its panels differ in."""
-    differ = [k for k in range(len(names)) if len({one[k] for one in settings}) > 1]
+    """The name of a data set with the settings in which its panels differ."""
+    differ = [k for k in range(len(names)) if len({other[k] for other in settings}) > 1]
     words = [f"{names[k]} {setting[k] or 'usual'}" for k in differ]
     return f"{data} ({', '.join(words)})"
 
 
-def _order(text: str) -> tuple[int, float, str]:
-    try:
-        return 0, float(text), ""
-    except ValueError:
-        return 1, 0.0, text
+def _order(texts: Where) -> list[tuple[int, float, str]]:
+    return [sortable(text) for text in texts]

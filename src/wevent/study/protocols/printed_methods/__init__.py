@@ -1,1 +1,1 @@
-"""NOT PRIVATE: the parts of protocol `printed`, what the released code of [Du25] did; nothing else may use them."""
+"""Holds the parts of the protocol `printed`, NOT PRIVATE; nothing else may use them."""

@@ -1,4 +1,4 @@
-"""NOT PRIVATE: budgets in doubles and raw counts come in, thresholds, samples and noisy counts go out.
+"""Chooses thresholds and draws samples and noise, NOT PRIVATE, as the released code did.
 
 OBS, SM and DC of [Du25] for many segments at once, with continuous noise; SPEC §§3–4 have the formulas.
 """

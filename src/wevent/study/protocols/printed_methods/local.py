@@ -1,4 +1,4 @@
-"""NOT PRIVATE: raw counts come in, sums of randomized reports go out, their bias left in.
+"""Counts randomised reports, NOT PRIVATE, and leaves their bias in.
 
 PLBU as the released code of [Du25] had it: everybody answers by generalized randomized response with the least
 E_i/w_i of all, and the reports are counted as if they were the truth.
@@ -16,8 +16,8 @@ from wevent.study.protocols.printed_methods.segments import Array
 def report(counts: Array, people: int, epsilon: float, random: np.random.Generator) -> Array:
     """Count the reports of everybody (axes: slot, cell).
 
-    Somebody keeps the true cell with probability p-q and else names any cell, all alike, which is the same law as
-    naming the true cell with p and each other one with q. Who is absent names any cell.
+    A person keeps the true cell with probability p-q and else names any cell, all alike, which is the same law as
+    naming the true cell with p and each other one with q. An absent person names any cell.
 
     Args:
         counts: true ones (axes: slot, cell).

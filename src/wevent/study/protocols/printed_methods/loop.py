@@ -1,4 +1,4 @@
-"""NOT PRIVATE: a schedule and raw counts come in, what the released code published goes out.
+"""Runs the loop of the released code over all segments, NOT PRIVATE.
 
 The loop of BD, BA, PBD, PBA, DPBD and DPBA, all segments side by side.
 """
@@ -53,13 +53,13 @@ def run_segments(
     published = np.zeros((segments, LENGTH), bool)
     spent = np.zeros((segments, LENGTH, types))
     for slot in range(LENGTH):
-        now = counts[:, slot]
+        slot_counts = counts[:, slot]
         offer = schedule.offer(slot)
         measured = choose(offer.change_budget, sizes).threshold
-        change = measure_change(random, now, offer.change_budget, measured, shown)
+        change = measure_change(random, slot_counts, offer.change_budget, measured, shown)
         choice = choose(offer.publish_budget, sizes)
         fresh = change > limit(choice)
-        shown[fresh] = publish(random, now[fresh], offer.publish_budget[fresh], choice.threshold[fresh])
+        shown[fresh] = publish(random, slot_counts[fresh], offer.publish_budget[fresh], choice.threshold[fresh])
         schedule.record(slot, offer, fresh)
         released[:, slot], published[:, slot] = shown, fresh
         spent[:, slot] = np.minimum(offer.change_budget, measured[:, None])

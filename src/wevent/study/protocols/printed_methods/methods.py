@@ -1,4 +1,4 @@
-"""NOT PRIVATE: the name of a method comes in, how the released code ran it goes out."""
+"""Names the methods of the released code, NOT PRIVATE, and how it ran them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PrintedOutcome:
 
 
 class PrintedScene:
-    """What all methods of a round see: shuffled counts and what everybody asks for.
+    """What all methods of a round see: shuffled counts and the requirements.
 
     Attributes:
         counts: in the order of the run (axes: slot, type, cell).
@@ -49,7 +49,7 @@ class PrintedScene:
         sizes: registered people (axes: type).
         common: budget and window that serve everybody (axes: 1).
         own: budget and window of each type (axes: type).
-        forward: what types ask for where that moves.
+        forward: the forward requirements of types that change.
     """
 
     def __init__(self, counts: Array, requirements: StudyRequirements) -> None:
@@ -60,22 +60,22 @@ class PrintedScene:
         self.together = self.segments.sum(axis=2, keepdims=True)
         self.common = (np.array([float(requirements.common.epsilon)]), np.array([requirements.common.window]))
         self.own = (
-            np.array([float(one.epsilon) for one in requirements.fixed]),
-            np.array([one.window for one in requirements.fixed]),
+            np.array([float(requirement.epsilon) for requirement in requirements.fixed]),
+            np.array([requirement.window for requirement in requirements.fixed]),
         )
         self.forward = alternate(requirements, len(self.segments))
 
 
 def alternate(requirements: StudyRequirements, segments: int) -> ForwardRequirements:
-    """What types ask for in the first two slots of each segment, by turns until its end."""
-    now = np.array([[float(one.epsilon) for one in requirements.fixed], [one.window for one in requirements.fixed]])
-    required = np.empty((2, segments, *now.shape))
+    """What types require in the first two slots of each segment, by turns until its end."""
+    current = np.array([(float(requirement.epsilon), requirement.window) for requirement in requirements.fixed]).T
+    required = np.empty((2, segments, *current.shape))
     for slot in range(segments * LENGTH):
-        for kind, one in requirements.changes.at(slot + 1) if requirements.changes is not None else ():
-            now[:, kind] = float(one.forward.epsilon), one.forward.window
+        for kind, requirement in requirements.changes.at(slot + 1) if requirements.changes is not None else ():
+            current[:, kind] = float(requirement.forward.epsilon), requirement.forward.window
         segment, place = divmod(slot, LENGTH)
         if place < 2:
-            required[place, segment] = now
+            required[place, segment] = current
     by_turns = required[np.arange(LENGTH) % 2]
     return ForwardRequirements(by_turns[:, :, 0], by_turns[:, :, 1].astype(np.int64))
 

@@ -1,6 +1,6 @@
-"""NOT PRIVATE: the slot of a segment comes in, what the released code offered there goes out.
+"""Proposes, NOT PRIVATE, what the released code offered in a slot of a segment.
 
-Axes of offers: segment, type. Slots of a segment count from 0 here, from 1 in the formulas of SPEC and STUDY.
+Axes of offers: segment, type. Slots of a segment count from 0 here, from 1 in the formulas of SPEC.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class PrintedSchedule(Protocol):
     """What is offered in a slot, and what is remembered of it."""
 
     def offer(self, slot: int) -> PrintedOffer:
-        """Part 1 and part 2 in a slot of all segments."""
+        """Change and publish budgets in a slot of all segments."""
         ...
 
     def record(self, slot: int, offer: PrintedOffer, published: Flags) -> None:
-        """Hear which segments published (axes: segment)."""
+        """Note which segments published (axes: segment)."""
         ...
 
 
@@ -123,8 +123,8 @@ class _PrintedDynamic:
     def _reach(self, slot: int) -> tuple[int, Flags, Floats, Floats]:
         """First slot, then active ones, their shares and half budgets (axes: start, segment, type)."""
         first, active = self._forward.active(slot)
-        here = slice(first, slot + 1)
-        return first, active, self._shares[here], self._forward.epsilon[here] / 2
+        active_slots = slice(first, slot + 1)
+        return first, active, self._shares[active_slots], self._forward.epsilon[active_slots] / 2
 
 
 class PrintedDynamicDistribution(_PrintedDynamic):

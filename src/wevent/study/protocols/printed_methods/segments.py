@@ -1,4 +1,4 @@
-"""NOT PRIVATE: a stream in the order of its run comes in, segments of 250 slots that know nothing of each other go out.
+"""Cuts a stream into segments of 250 slots, NOT PRIVATE, that share nothing.
 
 The released code of [Du25] handed segments to threads and started everything anew in each of them. Here all
 segments take their first slot together, then their second, and so on.

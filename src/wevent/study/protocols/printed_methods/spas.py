@@ -1,6 +1,7 @@
-"""NOT PRIVATE: raw counts come in, what the published code of SPAS [Li25] released goes out, refund included.
+"""Runs SPAS, NOT PRIVATE, as the published code of [Li25] does, refund included.
 
-STUDY §4 has the rules. The refund of threshold budget is written down nowhere, so windows hold more than E.
+Other than the accounted form of `baselines.spas`, it pays E·20/w for each release of the warm-up, takes 1 for the
+sensitivity of the question, and adds threshold budget to releases that it does not record: windows hold more than E.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class _SpasRun:
         self._svt = np.zeros((segments, LENGTH))
         self._squares = np.zeros((segments, LENGTH))
         self._steps = np.zeros((segments, LENGTH))
-        self._moved = np.zeros((segments, LENGTH), bool)
+        self._changed = np.zeros((segments, LENGTH), bool)
         self.paid = np.zeros((segments, LENGTH))
 
     def budget(self, slot: int) -> Floats:
@@ -88,18 +89,23 @@ class _SpasRun:
         return np.maximum(self._booked[:, slot] + refund, 0.0)
 
     def remember(self, slot: int, budget: Floats, step: Floats) -> None:
-        """Keep what was paid and how far the release moved; the first one moved from nowhere."""
+        """Keep what was paid and by how much the release changed; the first release has none before it."""
         self.paid[:, slot] = budget
         if slot:
             self._squares[:, slot] = (step**2).mean(axis=1)
             self._steps[:, slot] = np.abs(step).mean(axis=1)
-            self._moved[:, slot] = step.any(axis=1)
+            self._changed[:, slot] = step.any(axis=1)
 
     def _releases(self, slot: int) -> Floats:
         """c: how many releases a window should have, from the releases of the last 2w slots (axes: segment)."""
-        here = slice(max(0, slot - 2 * self._window), slot)
-        moves = np.maximum(self._moved[:, here].sum(axis=1), 1)  # where nothing moved, the sums are 0 and c is 1
-        variance = self._squares[:, here].sum(axis=1) / moves - (self._steps[:, here].sum(axis=1) / moves) ** 2
+        recent = slice(max(0, slot - 2 * self._window), slot)
+        changed_slots = np.maximum(
+            self._changed[:, recent].sum(axis=1), 1
+        )  # where nothing changed, the sums are 0 and c is 1
+        variance = (
+            self._squares[:, recent].sum(axis=1) / changed_slots
+            - (self._steps[:, recent].sum(axis=1) / changed_slots) ** 2
+        )
         return np.maximum(1.0, np.floor(self._release * np.sqrt(np.maximum(variance, 0.0) / 12)))
 
     def _look_back(self, slot: int) -> _SpasWindow:

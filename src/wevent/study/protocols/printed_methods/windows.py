@@ -1,4 +1,4 @@
-"""NOT PRIVATE: what draws really cost comes in, the fullest window over what it may hold goes out."""
+"""Finds the fullest window, NOT PRIVATE, in what draws really cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking back over the declarations of rows, compiled by numba (extra `fast`): the loops of `budgets.declarations`."""
+"""Scans the active declarations of rows for `budgets.declarations`, compiled by numba (extra `fast`)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ jit: Any = numba.njit(cache=True, nogil=True)
 
 
 @jit
-def scan(levels, past, now, totals, rows, slot):  # type: ignore[no-untyped-def]
+def scan(levels, past, declared_level, totals, rows, slot):  # type: ignore[no-untyped-def]
     """Least share, least left, least room, least and greatest saved of each row (axes: value, row).
 
     Args:
         levels: axes (EB, wB, EF, wF; level).
-        past: levels declared lately, axes (slot modulo span, row).
-        now: levels declared for this slot (axes: row).
-        totals: running totals of spends, axes (part, slot modulo span, row).
+        past: levels declared in the last slots, axes (slot modulo span, row).
+        declared_level: levels declared for this slot (axes: row).
+        totals: running totals of spends, axes (change or publish, slot modulo ring, row).
         rows: which rows.
         slot: the slot that opens next.
     """
@@ -32,19 +32,19 @@ def scan(levels, past, now, totals, rows, slot):  # type: ignore[no-untyped-def]
     for k in range(rows.size):
         row = rows[k]
         share_least, left_least, room_least, saved_least, saved_most = _BIG, _BIG, _BIG, _BIG, -_BIG
-        end_1, end_2 = totals[0, (slot - 1) % ring, row], totals[1, (slot - 1) % ring, row]
+        change_end, publish_end = totals[0, (slot - 1) % ring, row], totals[1, (slot - 1) % ring, row]
         for age in range(ages):
-            level = now[row] if age == 0 else past[(slot - age) % span, row]
+            level = declared_level[row] if age == 0 else past[(slot - age) % span, row]
             if age >= levels[3, level]:
                 continue
             budget, window = levels[2, level], levels[3, level]
             before = (slot - age - 1) % ring
-            spent_1, spent_2 = end_1 - totals[0, before, row], end_2 - totals[1, before, row]
+            change, publish = change_end - totals[0, before, row], publish_end - totals[1, before, row]
             share = budget // (2 * window)
-            saved = (age + 1) * share - spent_2  # [Du25] Alg. 6: (t - b(τ))·a_τ
+            saved = (age + 1) * share - publish  # [Du25] Alg. 6: (t - b(τ))·a_τ
             share_least = min(share_least, share)
-            left_least = min(left_least, budget // 2 - spent_2)
-            room_least = min(room_least, budget - spent_1 - spent_2)
+            left_least = min(left_least, budget // 2 - publish)
+            room_least = min(room_least, budget - change - publish)
             saved_least, saved_most = min(saved_least, saved), max(saved_most, saved)
         result[0, k], result[1, k], result[2, k] = share_least, left_least, room_least
         result[3, k], result[4, k] = saved_least, saved_most
@@ -52,7 +52,7 @@ def scan(levels, past, now, totals, rows, slot):  # type: ignore[no-untyped-def]
 
 
 @jit
-def borders(levels, past, now, totals, rows, slot):  # type: ignore[no-untyped-def]
+def borders(levels, past, declared_level, totals, rows, slot):  # type: ignore[no-untyped-def]
     """Largest border b(τ) of each row, -inf where there is none (axes: row); arguments as in `scan`."""
     span, ring = past.shape[0], totals.shape[1]
     ages = min(span, levels[3].max())
@@ -61,7 +61,7 @@ def borders(levels, past, now, totals, rows, slot):  # type: ignore[no-untyped-d
         row = rows[k]
         end = totals[1, (slot - 1) % ring, row]
         for age in range(ages):
-            level = now[row] if age == 0 else past[(slot - age) % span, row]
+            level = declared_level[row] if age == 0 else past[(slot - age) % span, row]
             if age >= levels[3, level]:
                 continue
             share = levels[2, level] // (2 * levels[3, level])
@@ -71,7 +71,7 @@ def borders(levels, past, now, totals, rows, slot):  # type: ignore[no-untyped-d
 
 
 @jit
-def least(windows, values, past, now, rows, slot):  # type: ignore[no-untyped-def]
+def least(windows, values, past, declared_level, rows, slot):  # type: ignore[no-untyped-def]
     """The least of `values` over the active declarations of each row (axes: row); `windows` are forward ones.
 
     Both have one element per level; what was declared is given as in `scan`.
@@ -83,7 +83,7 @@ def least(windows, values, past, now, rows, slot):  # type: ignore[no-untyped-de
         row = rows[k]
         found = _BIG
         for age in range(ages):
-            level = now[row] if age == 0 else past[(slot - age) % span, row]
+            level = declared_level[row] if age == 0 else past[(slot - age) % span, row]
             if age < windows[level]:
                 found = min(found, values[level])
         result[k] = found

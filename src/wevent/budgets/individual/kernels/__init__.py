@@ -1,0 +1,1 @@
+"""Compiles the loops over individual rows with numba (extra `fast`)."""

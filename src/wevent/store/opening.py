@@ -1,0 +1,53 @@
+"""Opens the store, the witness and the session of a configuration, for the command line and for `wevent.Store`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from wevent.config.model import Config
+from wevent.config.read import witness_path
+from wevent.store.database import Database, open_database, to_url
+from wevent.store.reconciling import check_new_stream
+from wevent.store.session import Session
+from wevent.store.witness import Witness, place_of, witness_name
+from wevent.store.writer import Clock
+
+
+def open_store(config: Config, *, create: bool = False, read_only: bool = False, shown: int | None = None) -> Database:
+    """The store of a configuration; a caller that only reads opens it for reading.
+
+    Guarantees:
+        Where a witness knows of slots that were shown, no new file takes the place of a missing one, unless the
+        operator says what was shown.
+    """
+    url = to_url(config.store.url)
+    if create and url.get_backend_name() == "sqlite" and _is_missing(Path(url.database or "")):
+        check_new_stream(config.stream.name, witness_of(config).read(), shown)
+    return open_database(config.store.url, create=create, read_only=read_only)
+
+
+def witness_of(config: Config) -> Witness:
+    """The witness of a configuration's stream: named by stream and place of the store, unless the file says where."""
+    return Witness(witness_path(config, witness_name(config.stream.name, place_of(to_url(config.store.url)))))
+
+
+def system_clock() -> int:
+    """Microseconds since 1970, UTC."""
+    return time.time_ns() // 1_000
+
+
+def open_session(
+    config: Config,
+    database: Database,
+    shown: int | None = None,
+    *,
+    requirements_lost: bool = False,
+    clock: Clock = system_clock,
+) -> Session:
+    """The stream of a configuration, for this process alone."""
+    return Session(database, config, witness_of(config), clock, shown=shown, requirements_lost=requirements_lost)
+
+
+def _is_missing(path: Path) -> bool:
+    return not path.exists() or path.stat().st_size == 0
