@@ -17,7 +17,7 @@ from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.single import Single
 from wevent.cohorts.counting import Counts
-from wevent.cohorts.histogram import Domain, Reader, Tally
+from wevent.cohorts.histogram import Domain, SlotReader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.decisions.change import DecisionInput
@@ -73,7 +73,7 @@ class Publisher(Single):
         dynamic = self.schedule.dynamic
         self.ledger = Ledger(self.privacy, history_slots, fast=fast and dynamic not in (None, "rows"))
         self.members = Membership(register, self.ledger, dynamic=dynamic is not None)
-        self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
+        self._reader = SlotReader(self.domain, self.privacy.contributions, fast=fast)
         self._reader.prepare(self.members.rows(), self.ledger.rows)
         self.filter = mechanism.filter(len(self.domain))
         self.trace: Trace | None = None
