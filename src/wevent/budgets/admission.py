@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement, check_limits, check_share_ratio, with_share
-from wevent.errors import InvalidRequirement, WrongKind
+from wevent.errors import InvalidRequirement, WrongRequirementKind
 from wevent.settings import Privacy
 from wevent.units import UNBOUNDED
 
@@ -38,7 +38,7 @@ class Admission:
             if requirement in self._known:
                 continue
             if isinstance(requirement, Dynamic) and not self._dynamic:
-                raise WrongKind(
+                raise WrongRequirementKind(
                     "this mechanism serves fixed requirements only, and a dynamic one was given; "
                     "use auto, dpbd or dpba, or require Fixed(epsilon, window)"
                 )

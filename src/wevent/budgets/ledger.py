@@ -20,7 +20,7 @@ from wevent.budgets.refusals import refuse_overspend
 from wevent.budgets.schedules import Proposal, Schedule
 from wevent.budgets.single import Single
 from wevent.budgets.versions import Versions
-from wevent.errors import BudgetExceeded, NotCharged, WrongKind
+from wevent.errors import BudgetExceeded, NotCharged, WrongRequirementKind
 from wevent.settings import Privacy
 from wevent.units import MAX_EPSILON, NANO, Units, to_window
 
@@ -205,7 +205,7 @@ class Ledger(Single, Pasts):
     ) -> tuple[Units, Units, bool]:
         """Both budgets of individual rows, cut to the room, and whether one of them makes everybody rest."""
         if schedule.dynamic == "rows":
-            raise WrongKind(
+            raise WrongRequirementKind(
                 f"{schedule.name} does not serve individual rows; make the ledger or the publisher with fast=False"
             )
         if schedule.dynamic == "paced":

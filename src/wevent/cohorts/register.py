@@ -31,6 +31,14 @@ class Register(Positions):
         required: for each row, the index of its requirement in the table (axes: row).
         sizes: for each row, how many people it stands for at the start (axes: row).
         groups: the rows that stand for declared groups, by name.
+
+    Example:
+        >>> from wevent import Fixed, Register
+        >>> register = Register.from_rows({"ann": Fixed(epsilon=0.5, window=8), "bob": Fixed(1, 4)})
+        >>> register.with_group("visitors", Fixed(0.1, 8), size=200)
+        Register(positions=2)
+        >>> "ann" in register, register.unknown(["bob", "zoe"])
+        (True, ['zoe'])
     """
 
     def __init__(self) -> None:
