@@ -22,7 +22,7 @@ from wevent.budgets.schedules import (
 from wevent.decisions.change import ChangeTrigger, error_threshold, scale_threshold
 from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.clock import ClockTrigger
-from wevent.errors import WrongKind
+from wevent.errors import WrongRequirementKind
 from wevent.mechanisms import CommonPublisher, strictest
 
 fast = pytest.mark.parametrize("fast", FAST)
@@ -94,7 +94,7 @@ def test_one_requirement_serves_all(name: str) -> None:
 @pytest.mark.parametrize("name", COMMON)
 def test_one_requirement_cannot_be_dynamic(name: str) -> None:
     """Dynamic requirements have no strictest one."""
-    with pytest.raises(WrongKind, match="dpbd or dpba"):
+    with pytest.raises(WrongRequirementKind, match="dpbd or dpba"):
         RECIPES[name](Register.from_rows({"user-0": Dynamic((1, 2))}), 3)
 
 

@@ -28,7 +28,7 @@ from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased
 from wevent.decisions.pooled import Pooled
-from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
+from wevent.errors import InvalidRequirement, InvalidSetting, WrongRequirementKind
 from wevent.noise import Noise
 from wevent.releases.journal import Journal
 from wevent.releases.publisher import Mechanism, Publisher
@@ -206,7 +206,7 @@ class CommonPublisher(Publisher):
 
     def _check_met(self, requirement: Requirement) -> None:
         if not isinstance(requirement, Fixed):
-            raise WrongKind(
+            raise WrongRequirementKind(
                 f"{self.mechanism.name} serves one fixed requirement for all; use auto, dpbd or dpba for dynamic ones"
             )
         if requirement.units < self.common.units or requirement.window > self.common.window:
@@ -221,7 +221,9 @@ class CommonPublisher(Publisher):
 def strictest(register: Register) -> Fixed:
     """The least epsilon over the longest window that any person in a register requires."""
     if any(isinstance(requirement, Dynamic) for requirement in register.table):
-        raise WrongKind("one requirement for all needs fixed requirements; use auto, dpbd or dpba for dynamic ones")
+        raise WrongRequirementKind(
+            "one requirement for all needs fixed requirements; use auto, dpbd or dpba for dynamic ones"
+        )
     fixed = [requirement for requirement in register.table if isinstance(requirement, Fixed)]
     if not fixed:
         return Fixed(1, 1)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from wevent.budgets.accounts import read_account
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.single import Single
@@ -32,7 +34,7 @@ from wevent.releases.journal import Journal, MemoryJournal
 from wevent.releases.mechanism import Mechanism as Mechanism
 from wevent.releases.release import Decision, Raw, Release, Trace, expected_error
 from wevent.settings import Privacy, has_numba
-from wevent.units import Units
+from wevent.units import Units, to_epsilon
 
 _TRACED_ROWS = 65_536
 
@@ -102,6 +104,17 @@ class Publisher(Single):
     def declare(self, table: Sequence[Dynamic], choice: npt.ArrayLike) -> None:
         """Let everybody ask anew: for each position an index into a table of dynamic requirements, -1 for no change."""
         self.members.declare(table, choice)
+
+    def spent(self, user: Hashable) -> Decimal:
+        """The epsilon that a person's window, ending with the next slot, holds already.
+
+        For a dynamic requirement the forward window counts. Raises `UnknownUser` for a person who is not registered.
+        """
+        return to_epsilon(read_account(self.members, user).spent)
+
+    def remaining(self, user: Hashable) -> Decimal:
+        """The most epsilon that all live windows of a person leave for the next slot."""
+        return to_epsilon(read_account(self.members, user).room)
 
     # --- keeping (`releases.keeping`) ----------------------------------------------------------
 
