@@ -353,10 +353,10 @@ def test_a_second_stream_over_the_same_people(tmp_path: Path) -> None:
     with pytest.raises(SharedPeople, match="stream 'two'"):
         one.ask({"bob": Fixed(1, 4)})
     one.ask({"ann": None})
-    with pytest.raises(SharedPeople):  # whoever left still has windows
+    with pytest.raises(SharedPeople):  # a person who left still has windows
         two.ask({"ann": Fixed(1, 4)})
     stream = open_stream(two.database, "two", two.config.fixed(), lambda: START, two.witness)
-    with pytest.raises(SharedPeople, match="line 7: somebody"):
+    with pytest.raises(SharedPeople, match="line 7: a person"):
         changes = [RequirementChange("eve", Fixed(1, 4), line=6), RequirementChange("ann", Fixed(1, 4), line=7)]
         store_changes(two.database, two.config, stream, changes, lambda: START - 1)
     assert [change.person for change in kept(two, stream.id)] == [0]
