@@ -1,8 +1,7 @@
-"""What a slot costs, as a ratio to one `np.bincount` over the users' cells in the same run.
+"""Measures what a slot costs, as a ratio to one `np.bincount` over the users' cells in the same run.
 
-`make bench` prints the table. The floor is measured between the slots, so that both see the same
-machine; a ratio is the sum over all measured slots over the sum of as many floors. Times are never
-asserted on.
+`make bench` prints the table. The floor is measured between the slots, so that both see the same machine; a mean ratio
+is the sum over all measured slots over the sum of as many floors. Nothing asserts on times.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def measure(
     slots: Sequence[int],
     prepare: Callable[[], None] | None = None,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Seconds of each slot and of the floor beside it; what `prepare` does is not measured."""
+    """Seconds of each slot and of the floor beside it; `prepare` runs before both, unmeasured."""
     generator = np.random.default_rng(1)
     streams = [generator.integers(0, CELLS, people) for _ in range(4)]
     taken, floors = [], []
@@ -68,7 +67,7 @@ def fixed(people: int, slots: int, *, fast: bool) -> dict[str, float]:
 
 
 def dynamic(people: int, slots: int, schedule: Any) -> dict[str, float]:
-    """Dynamic requirements, redrawn for everybody in every slot from a 5 × 5 grid, longest window 120."""
+    """Dynamic requirements, redrawn for all people in every slot from a 5 × 5 grid, longest window 120."""
     generator = np.random.default_rng(3)
     table = [Dynamic((epsilon, window), (10, 1)) for epsilon in BUDGETS for window in (24, 48, 72, 96, 120)]
     register = Register.from_levels(table, generator.integers(0, 25, people))
@@ -86,9 +85,7 @@ def dynamic(people: int, slots: int, schedule: Any) -> dict[str, float]:
     return summary(taken[150:], floors[150:], publisher.ledger.nbytes / people)
 
 
-def summary(
-    taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], group_by_person: float
-) -> dict[str, float]:
+def summary(taken: npt.NDArray[np.float64], floors: npt.NDArray[np.float64], bytes_per_user: float) -> dict[str, float]:
     """The ratios of one case; late over early compares the last third of the stream with the first."""
     third = taken.size // 3
     drift = (np.median(taken[-third:]) / np.median(floors[-third:])) / (
@@ -100,7 +97,7 @@ def summary(
         "p99": float(np.quantile(taken, 0.99) / np.median(floors)),
         "worst": float(taken.max() / np.median(floors)),
         "late/early": float(drift),
-        "bytes/user": group_by_person,
+        "bytes/user": bytes_per_user,
     }
 
 
@@ -109,8 +106,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, default=1_000_000)
     parser.add_argument("--slots", type=int, default=300)
-    wanted = parser.parse_args()
-    people, slots = wanted.people, wanted.slots
+    options = parser.parse_args()
+    people, slots = options.people, options.slots
     cases: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
         "fixed, numpy": (lambda: fixed(people, slots, fast=False), "mean ≤ 1.5, worst ≤ 2.5"),
     }

@@ -1,7 +1,7 @@
-"""What files and the store cost, as ratios to DuckDB's own count and to a bare batched insert, in the same run.
+"""Measures what files and the store cost, as ratios to DuckDB's own count and to a bare batched insert.
 
-`python benchmarks/store.py --events 10000000` prints both. The floors are measured before and after what is held
-against them; times are never asserted on.
+`python benchmarks/store.py --events 10000000` prints both, measured in one run. Floors are measured before and after
+what they are compared with. Nothing asserts on times.
 """
 
 from __future__ import annotations
@@ -58,27 +58,27 @@ def make_config(name: str, closing: str) -> Config:
     )
 
 
-def open_town(folder: Path, closing: str, people: int) -> Session:
-    """A fresh store with everybody registered, in 25 cohorts."""
+def open_session(folder: Path, closing: str, people: int) -> Session:
+    """A new store with all people registered, in 25 cohorts."""
     config = make_config(closing, closing)
     database = open_database(folder / f"{closing}.db", create=True)
     witness = Witness(folder / f"{closing}.json")
-    stream = open_stream(database, closing, config.fixed(), now, witness)
+    stream = open_stream(database, closing, config.fixed(), clock, witness)
     levels = [Fixed(epsilon, window) for epsilon in (0.2, 0.4, 0.6, 0.8, 1.0) for window in (4, 8, 12, 16, 24)]
     changes = [RequirementChange(f"user-{k:07d}", levels[k % 25]) for k in range(people)]
     store_changes(database, config, stream, changes, lambda: START - 1)
-    return Session(database, config, witness, now)
+    return Session(database, config, witness, clock)
 
 
-def now() -> int:
-    """The clock."""
+def clock() -> int:
+    """The time in microseconds."""
     return time.time_ns() // 1000
 
 
-class Watch:
-    """Seconds by the clock and of the processor, all threads together; the latter hardly minds who else is working."""
+class Stopwatch:
+    """Measures seconds of the clock and of the processor, all threads together."""
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Stopwatch:
         self._began = (time.perf_counter(), time.process_time())
         return self
 
@@ -88,9 +88,9 @@ class Watch:
 
 def count(path: Path) -> npt.NDArray[np.float64]:
     """DuckDB's own count with one cell per user and slot."""
-    with Watch() as watch, duckdb.connect() as connection:
+    with Stopwatch() as stopwatch, duckdb.connect() as connection:
         connection.execute(COUNT.format(start=START, width=WIDTH, path=path)).fetchnumpy()
-    return watch.taken
+    return stopwatch.taken
 
 
 def bare_insert(path: Path, folder: Path) -> npt.NDArray[np.float64]:
@@ -99,14 +99,14 @@ def bare_insert(path: Path, folder: Path) -> npt.NDArray[np.float64]:
     for words in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL"):
         database.execute(words)
     database.execute("CREATE TABLE events (user TEXT, time INTEGER, place TEXT)")
-    with duckdb.connect() as connection, Watch() as watch:
+    with duckdb.connect() as connection, Stopwatch() as stopwatch:
         cursor = connection.execute('SELECT "user", epoch_us(time), place FROM read_parquet(?)', [str(path)])
         while rows := cursor.fetchmany(10_000):
             database.execute("BEGIN IMMEDIATE")
             database.executemany("INSERT INTO events VALUES (?, ?, ?)", rows)
             database.execute("COMMIT")
     database.close()
-    return watch.taken
+    return stopwatch.taken
 
 
 def main() -> None:
@@ -114,34 +114,32 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--people", type=int, default=100_000)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wevent-bench-") as made:
         folder = Path(made)
         path = folder / "events.parquet"
-        make_events(path, given.events, given.people)
-        print(
-            f"{given.events:,} events, {given.people:,} people, {CELLS} cells, {SLOTS} slots; one run; clock, processor"
-        )
+        make_events(path, options.events, options.people)
+        print(f"{options.events:,} events, {options.people:,} people, {CELLS} cells, {SLOTS} slots; clock, processor")
         count(path)  # warms the cache of files
         floor = count(path)
-        with open_town(folder, "files", given.people) as session, Watch() as watch:
+        with open_session(folder, "files", options.people) as session, Stopwatch() as stopwatch:
             publish_files(session, [path], START + SLOTS * WIDTH, lambda release: None)
         floor = (floor + count(path)) / 2
-        tell("read and release from Parquet", watch.taken, "DuckDB's own count", floor)
+        print_ratio("read and release from Parquet", stopwatch.taken, "DuckDB's own count", floor)
         floor = bare_insert(path, folder)
-        with open_town(folder, "operator", given.people) as session, Watch() as watch:
+        with open_session(folder, "operator", options.people) as session, Stopwatch() as stopwatch:
             feed = Feed(session, lambda release: None)
-            with Watch() as half:
+            with Stopwatch() as accepting:
                 accept_files(feed, [path])
             feed.close(SLOTS)
-        tell("accept durably in SQLite", half.taken, "a bare batched insert", floor)
-        tell("accept durably and release", watch.taken, "a bare batched insert", floor)
+        print_ratio("accept durably in SQLite", accepting.taken, "a bare batched insert", floor)
+        print_ratio("accept durably and release", stopwatch.taken, "a bare batched insert", floor)
 
 
-def tell(what: str, taken: npt.NDArray[np.float64], floor_is: str, floor: npt.NDArray[np.float64]) -> None:
+def print_ratio(what: str, taken: npt.NDArray[np.float64], floor_is: str, floor: npt.NDArray[np.float64]) -> None:
     """One line of ratios."""
-    clock, processor = taken / floor
-    print(f"{what:32} {clock:6.2f} {processor:6.2f} x {floor_is} ({floor[0]:.2f} s, {floor[1]:.2f} s)")
+    by_clock, by_processor = taken / floor
+    print(f"{what:32} {by_clock:6.2f} {by_processor:6.2f} x {floor_is} ({floor[0]:.2f} s, {floor[1]:.2f} s)")
 
 
 if __name__ == "__main__":

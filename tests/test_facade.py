@@ -19,7 +19,7 @@ from wevent.errors import (
     EmptyRegister,
     InvalidRequirement,
     InvalidSetting,
-    NothingAcceptable,
+    NoAcceptableEvents,
     StreamBusy,
     StreamUnknown,
     UnknownUser,
@@ -112,7 +112,7 @@ def test_slots_closed_by_the_operator(tmp_path: Path) -> None:
     with town.open() as store:
         store.require("ann", Fixed(5, 4))
         town.at(3)
-        with pytest.raises(NothingAcceptable):
+        with pytest.raises(NoAcceptableEvents):
             store.release_due(until=START + timedelta(minutes=2))
         store.accept([("ann", START, "north")])
         assert [release.slot for release in store.release_due("2024-05-01T00:01Z")] == [1]

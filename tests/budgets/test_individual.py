@@ -1,4 +1,4 @@
-"""The crowd (numba) against the path in numpy: the same numbers, whatever people do."""
+"""Individual rows (numba) give the same numbers as the path in numpy, whatever people do."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ WINDOWS = (1, 2, 3, 5, 8, 13)
 
 @dataclass
 class Twins:
-    """The same people in a ledger without and in one with a crowd."""
+    """The same people in a ledger without and in one with individual rows."""
 
     seed: int
     rest: Rest = "all"
     infeasible: WhenInfeasible = "project"
     people: int = 13
     levels: int = 20
-    away: set[int] = field(default_factory=set)
+    departed: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
@@ -41,35 +41,35 @@ class Twins:
         ]
 
     def requirement(self) -> Dynamic:
-        """Any dynamic requirement; budgets that floors matter for."""
+        """Any dynamic requirement, with budgets that floors change."""
         forward = int(self.rng.choice((200, 500, 1000, 3000))) * 10**6 + int(self.rng.integers(0, 5))
         backward = int(self.rng.choice((300, 600, 1500, 100_000))) * 10**6
         windows = self.rng.choice(WINDOWS, 2)
         return Dynamic((f"{forward}e-9", int(windows[0])), (f"{backward}e-9", int(windows[1])))
 
     def live(self) -> None:
-        """Somebody joins, leaves, returns, changes or flips; often everybody asks anew."""
+        """A person may join, leave, return or change; often all people declare anew."""
         if self.rng.random() < 0.2:
             user, what = int(self.rng.integers(0, self.people)), self.rng.random()
-            asked = self.requirement() if self.rng.random() < 0.6 else Fixed(0.7, 4)
+            requirement = self.requirement() if self.rng.random() < 0.6 else Fixed(0.7, 4)
             outcomes = set()
             for side in self.sides:
                 try:
-                    if user in self.away:
-                        side.join(user, asked)
+                    if user in self.departed:
+                        side.join(user, requirement)
                     elif what < 0.3:
                         side.leave(user)
                     else:
-                        side.change(user, asked)
+                        side.change(user, requirement)
                     outcomes.add("done")
                 except Infeasible as error:
                     outcomes.add(str(error))
             assert len(outcomes) == 1
             if outcomes == {"done"}:
-                if user in self.away:
-                    self.away.discard(user)
+                if user in self.departed:
+                    self.departed.discard(user)
                 elif what < 0.3:
-                    self.away.add(user)
+                    self.departed.add(user)
         if self.rng.random() < 0.5 and self.infeasible == "project":
             register = self.sides[0].register
             choice = self.rng.integers(-1, self.levels, len(register))
@@ -78,24 +78,24 @@ class Twins:
                 side.declare(self.table, choice)
 
     def compare(self, schedule: Schedule) -> list[Offer]:
-        """Room, borders and offers of the next slot are the same for everybody."""
-        seen, offers = [], []
+        """Room, borders and offers of the next slot are the same for every person."""
+        compared, offers = [], []
         for side in self.sides:
             side.begin_slot()
             rows, ledger = side.rows(), side.ledger
-            there = rows >= 0
+            registered = rows >= 0
             room, borders = ledger.room()[rows], ledger.borders()[rows]
             offer = ledger.offer(schedule)
             offers.append(offer)
             columns = (room, offer.change_budget[rows], offer.publish_budget[rows], borders)
-            seen.append([np.where(there, column, 0) for column in columns])
+            compared.append([np.where(registered, column, 0) for column in columns])
         assert offers[0].nullified == offers[1].nullified
-        for numpy_column, numba_column in zip(*seen, strict=True):
+        for numpy_column, numba_column in zip(*compared, strict=True):
             np.testing.assert_array_equal(numpy_column, numba_column)
         return offers
 
-    def odd_charge(self, offers: list[Offer]) -> list[Offer]:
-        """Any charge within the room, the same for both."""
+    def irregular_charge(self, offers: list[Offer]) -> list[Offer]:
+        """Any charge within the room, the same on both sides."""
         parts = self.rng.random((2, 10 * self.people))
         result = []
         for side, offer in zip(self.sides, offers, strict=True):
@@ -112,17 +112,19 @@ class Twins:
 @pytest.mark.parametrize("seeds", quick_and_slow([range(1)], [range(1, 6)]), ids=["one seed", "more seeds"])
 @pytest.mark.parametrize("rest", ["all", "own"])
 @pytest.mark.parametrize("schedule", [DynamicDistribution(), DynamicAbsorption()], ids=lambda s: s.name)
-@pytest.mark.parametrize("odd", [False, True], ids=["offers", "odd charges"])
+@pytest.mark.parametrize("irregular", [False, True], ids=["offers", "irregular charges"])
 @pytest.mark.parametrize("infeasible", ["project", "reject"])
-def test_same_numbers(schedule: Schedule, rest: Rest, odd: bool, infeasible: WhenInfeasible, seeds: range) -> None:
-    """Rooms, borders, offers and refusals are equal over joins, leaves, returns, changes, flips and restarts."""
+def test_same_numbers(
+    schedule: Schedule, rest: Rest, irregular: bool, infeasible: WhenInfeasible, seeds: range
+) -> None:
+    """Rooms, borders, offers and refusals are equal over joins, leaves, returns, changes of kind and restarts."""
     for seed in seeds:
         twins = Twins(seed, rest, infeasible)
         for _ in range(80):
             twins.live()
             offers = twins.compare(schedule)
-            if odd and twins.rng.random() < 0.3:
-                offers = twins.odd_charge(offers)
+            if irregular and twins.rng.random() < 0.3:
+                offers = twins.irregular_charge(offers)
             published = bool(twins.rng.random() < 0.3)
             for side, offer in zip(twins.sides, offers, strict=True):
                 side.ledger.charge(offer)
@@ -134,7 +136,7 @@ def test_same_numbers(schedule: Schedule, rest: Rest, odd: bool, infeasible: Whe
 
 
 def test_more_levels_than_fit_into_a_byte() -> None:
-    """Codes grow with the number of different requirements, in the middle of a stream, without changing a number."""
+    """Codes grow with the number of different requirements, in the middle of a stream, and no number changes."""
     twins = Twins(3)
     for slot in range(60):
         offers = twins.compare(DynamicDistribution())
@@ -153,7 +155,7 @@ def test_more_levels_than_fit_into_a_byte() -> None:
 @pytest.mark.parametrize("longer", [(4,), (2, 4), (6, 11)])
 @pytest.mark.parametrize("seeds", quick_and_slow([range(2)], [range(2, 10)]), ids=["two seeds", "more seeds"])
 def test_longer_windows_in_the_middle_of_a_stream(schedule: Schedule, longer: tuple[int, ...], seeds: range) -> None:
-    """When longer windows come before one slot, what was forgotten and what was summed up stay those of numpy."""
+    """When longer windows are required before one slot, rooms and offers stay those of numpy."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
         first = [Dynamic(("1", 1), ("0.8", int(window))) for window in rng.integers(1, 4, 5)]

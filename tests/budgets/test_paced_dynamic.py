@@ -21,7 +21,7 @@ from wevent.budgets.membership import Membership
 from wevent.budgets.paced import Paced, PacedWithChangeDetection
 from wevent.budgets.schedules import DynamicAbsorption, DynamicDistribution, Schedule
 from wevent.cohorts.requirement import Requirement
-from wevent.errors import WrongKind
+from wevent.errors import WrongRequirementKind
 from wevent.units import UNBOUNDED
 
 fast = pytest.mark.parametrize("fast", FAST)
@@ -102,8 +102,8 @@ def test_in_shared_rows_every_promise_is_kept(kind: type[Paced], fast: bool, his
     play(Pair(kind(), history_slots=history_slots, fast=fast), Tape(data), alone=False)
 
 
-@pytest.mark.parametrize("odd", [False, True], ids=["offers", "odd charges"])
-def test_a_crowd_gives_the_same_numbers(odd: bool) -> None:
+@pytest.mark.parametrize("irregular", [False, True], ids=["offers", "irregular charges"])
+def test_individual_rows_give_the_same_numbers(irregular: bool) -> None:
     """Rooms and offers of numba and numpy are equal while intervals, people, requirements and even schedules change."""
     pytest.importorskip("numba")
     for seed in range(8):
@@ -113,11 +113,11 @@ def test_a_crowd_gives_the_same_numbers(odd: bool) -> None:
             if twins.rng.random() < 0.2:
                 paced.interval = int(twins.rng.integers(1, 14))
             schedule: Schedule = paced
-            if odd and twins.rng.random() < 0.1:
+            if irregular and twins.rng.random() < 0.1:
                 schedule = DynamicAbsorption() if twins.rng.random() < 0.5 else DynamicDistribution()
             offers = twins.compare(schedule)
-            if odd and twins.rng.random() < 0.1:
-                offers = twins.odd_charge(offers)
+            if irregular and twins.rng.random() < 0.1:
+                offers = twins.irregular_charge(offers)
             published = bool(twins.rng.random() < 0.8)
             for side, offer in zip(twins.sides, offers, strict=True):
                 side.ledger.charge(offer)
@@ -128,11 +128,11 @@ def test_a_crowd_gives_the_same_numbers(odd: bool) -> None:
                 second.ledger.fast = True
 
 
-def test_a_crowd_cannot_be_watched() -> None:
-    """`PacedWithChangeDetection` says so where people are in a crowd, and how to do without one."""
+def test_individual_rows_detect_no_change() -> None:
+    """`PacedWithChangeDetection` refuses individual rows and names the option without them."""
     pytest.importorskip("numba")
     members = Membership(Register.from_rows({"user-0": dynamic((ONE, 4))}), Ledger(fast=True), dynamic=True)
-    with pytest.raises(WrongKind, match="fast=False"):
+    with pytest.raises(WrongRequirementKind, match="fast=False"):
         members.ledger.offer(PacedWithChangeDetection())
 
 

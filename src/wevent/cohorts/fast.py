@@ -1,4 +1,4 @@
-"""Counting people per cell and per group of rows, compiled by numba (extra `fast`)."""
+"""Counts people per cell and per group of rows, compiled by numba (extra `fast`)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numba
 import numpy as np
 
-from wevent.cohorts.counting import Cells, Counts
-from wevent.cohorts.index import Rows
+from wevent.cohorts.counting import CellIndices, Counts
+from wevent.cohorts.index import RowNumbers
 
 jit: Any = numba.njit(cache=True, nogil=True)
 
 
-def count_cells(cells: Cells, domain: int) -> Counts | None:
+def count_cells(cells: CellIndices, domain: int) -> Counts | None:
     """As `counting.count_cells`."""
     counts = np.zeros(4 * (domain + 1), np.int64)
     if not _count(cells, domain, counts):
@@ -21,7 +21,7 @@ def count_cells(cells: Cells, domain: int) -> Counts | None:
     return counts.reshape(4, domain + 1).sum(axis=0)[1:]
 
 
-def count_groups(rows: Rows, cells: Cells, group: Rows, groups: int, domain: int) -> Counts:
+def count_groups(rows: RowNumbers, cells: CellIndices, group: RowNumbers, groups: int, domain: int) -> Counts:
     """People of the rows with `group` >= 0, one cell each and all in range (axes: group, cell)."""
     width = (groups + 1) * (domain + 1)
     counts = np.zeros(4 * width, np.int64)
@@ -31,26 +31,26 @@ def count_groups(rows: Rows, cells: Cells, group: Rows, groups: int, domain: int
 
 @jit
 def _count_groups(rows, cells, offset, width, counts):  # type: ignore[no-untyped-def]
-    """Group 0 and cell 0 are those that do not count; `offset` begins with that of row -1."""
+    """As `_count`, by group and cell: 0 are those that do not count; `offset` begins with that of row -1."""
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    whole, wide = rows.size // 4, np.uint64(width)
-    for step in range(whole):
+    steps, stride = rows.size // 4, np.uint64(width)
+    for step in range(steps):
         k = four * np.uint64(step)
         counts[np.uint64(offset[np.uint64(rows[k] + 1)] + cells[k])] += 1
-        counts[np.uint64(offset[np.uint64(rows[k + one] + 1)] + cells[k + one]) + wide] += 1
-        counts[np.uint64(offset[np.uint64(rows[k + two] + 1)] + cells[k + two]) + two * wide] += 1
-        counts[np.uint64(offset[np.uint64(rows[k + three] + 1)] + cells[k + three]) + three * wide] += 1
-    for rest in range(4 * whole, rows.size):
+        counts[np.uint64(offset[np.uint64(rows[k + one] + 1)] + cells[k + one]) + stride] += 1
+        counts[np.uint64(offset[np.uint64(rows[k + two] + 1)] + cells[k + two]) + two * stride] += 1
+        counts[np.uint64(offset[np.uint64(rows[k + three] + 1)] + cells[k + three]) + three * stride] += 1
+    for rest in range(4 * steps, rows.size):
         counts[offset[rows[rest] + 1] + cells[rest]] += 1
 
 
 @jit
 def _count(cells, domain, counts):  # type: ignore[no-untyped-def]
-    """Four sub-histograms, so that neighbours who share a cell do not wait for each other."""
+    """Count into four histograms in turn, so that equal neighbours do not wait for each other; False out of range."""
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     limit, width = np.uint64(domain), np.uint64(domain + 1)
-    whole = cells.size // 4
-    for step in range(whole):
+    steps = cells.size // 4
+    for step in range(steps):
         k = four * np.uint64(step)
         a = np.uint64(np.int64(cells[k]) + 1)
         b = np.uint64(np.int64(cells[k + one]) + 1)
@@ -62,7 +62,7 @@ def _count(cells, domain, counts):  # type: ignore[no-untyped-def]
         counts[b + width] += 1
         counts[c + two * width] += 1
         counts[d + three * width] += 1
-    for rest in range(4 * whole, cells.size):
+    for rest in range(4 * steps, cells.size):
         last = np.uint64(np.int64(cells[rest]) + 1)
         if last > limit:
             return False

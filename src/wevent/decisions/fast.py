@@ -1,4 +1,4 @@
-"""Counting different budgets over very many rows, compiled by numba (extra `fast`)."""
+"""Counts people by budget over very many rows, compiled by numba (extra `fast`)."""
 
 from __future__ import annotations
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from wevent.budgets.accounts import read_account
 from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.single import Single
 from wevent.cohorts.counting import Counts
-from wevent.cohorts.histogram import Domain, Reader, Tally
+from wevent.cohorts.histogram import Domain, SlotReader, Tally
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.decisions.change import DecisionInput
@@ -32,7 +34,7 @@ from wevent.releases.journal import Journal, MemoryJournal
 from wevent.releases.mechanism import Mechanism as Mechanism
 from wevent.releases.release import Decision, Raw, Release, Trace, expected_error
 from wevent.settings import Privacy, has_numba
-from wevent.units import Units
+from wevent.units import Units, to_epsilon
 
 _TRACED_ROWS = 65_536
 
@@ -73,7 +75,7 @@ class Publisher(Single):
         dynamic = self.schedule.dynamic
         self.ledger = Ledger(self.privacy, history_slots, fast=fast and dynamic not in (None, "rows"))
         self.members = Membership(register, self.ledger, dynamic=dynamic is not None)
-        self._reader = Reader(self.domain, self.privacy.contributions, fast=fast)
+        self._reader = SlotReader(self.domain, self.privacy.contributions, fast=fast)
         self._reader.prepare(self.members.rows(), self.ledger.rows)
         self.filter = mechanism.filter(len(self.domain))
         self.trace: Trace | None = None
@@ -102,6 +104,17 @@ class Publisher(Single):
     def declare(self, table: Sequence[Dynamic], choice: npt.ArrayLike) -> None:
         """Let everybody ask anew: for each position an index into a table of dynamic requirements, -1 for no change."""
         self.members.declare(table, choice)
+
+    def spent(self, user: Hashable) -> Decimal:
+        """The epsilon that a person's window, ending with the next slot, holds already.
+
+        For a dynamic requirement the forward window counts. Raises `UnknownUser` for a person who is not registered.
+        """
+        return to_epsilon(read_account(self.members, user).spent)
+
+    def remaining(self, user: Hashable) -> Decimal:
+        """The most epsilon that all live windows of a person leave for the next slot."""
+        return to_epsilon(read_account(self.members, user).room)
 
     # --- keeping (`releases.keeping`) ----------------------------------------------------------
 

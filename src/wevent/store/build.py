@@ -16,7 +16,7 @@ from wevent.cohorts.requirement import (
 )
 from wevent.config.model import Config
 from wevent.config.requirement_files import serves_dynamic
-from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
+from wevent.errors import InvalidRequirement, InvalidSetting, WrongRequirementKind
 from wevent.mechanisms import publisher_of
 from wevent.releases.journal import Journal
 from wevent.releases.publisher import Publisher
@@ -69,7 +69,7 @@ def admit(config: Config, changes: Iterable[StoredChange]) -> tuple[dict[int, Re
             if wide not in accepted:
                 try:
                     if isinstance(wide, Dynamic) and not dynamic:
-                        raise WrongKind("this mechanism serves fixed requirements only")
+                        raise WrongRequirementKind("this mechanism serves fixed requirements only")
                     check_limits(wide, limits)
                     check_share_ratio(wide, shares, limits)
                 except InvalidRequirement:

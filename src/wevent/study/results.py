@@ -136,10 +136,11 @@ def commit() -> str:
 
 
 def _order(row: Row) -> tuple[Any, ...]:
-    return tuple(_sortable(row[name]) for name in ("experiment", *_KEY))
+    return tuple(sortable(row[name]) for name in ("experiment", *_KEY))
 
 
-def _sortable(text: str) -> tuple[int, float, str]:
+def sortable(text: str) -> tuple[int, float, str]:
+    """A key that puts numbers, by size, before other texts."""
     try:
         return 0, float(text), ""
     except ValueError:

@@ -79,14 +79,9 @@ def private(task: Task, mechanism: str) -> str:
     return "yes" if known_mechanism(mechanism).proven else "accounted, not proven"
 
 
-def data_options(point: Point, folder: Path) -> DataOptions:
-    """How the data of a point are opened."""
-    return DataOptions(point.slots, point.users, point.cells, point.presence, folder, point.slot_width)
-
-
 def open_point(point: Point, folder: Path) -> DataStream:
     """The data of a point; recorded sets stay open for the next task."""
-    return _open(point.data, data_options(point, folder))
+    return _open(point.data, point.options(folder))
 
 
 @lru_cache(maxsize=2)

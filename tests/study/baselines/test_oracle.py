@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from tests.statistical.laws import LARGEST_Z
 from tests.support import ONE
 
-from wevent.errors import InvalidSetting, NotWhole, WrongShape
+from wevent.errors import InvalidSetting, NotExact, WrongShape
 from wevent.noise import PROBABILITY_BITS, Noise, SecureNoise, SeededNoise, StudyNoise
 from wevent.study.baselines.oracle import GRR, OUE, FrequencyOracle, kind_for
 
@@ -242,5 +242,5 @@ def test_refusals(kind: type[FrequencyOracle]) -> None:
             oracle.supports(wrong, SeededNoise(1))
     with pytest.raises(InvalidSetting):
         oracle.supports(np.array([[1, -1, 0]]), SeededNoise(1))
-    with pytest.raises(NotWhole):
+    with pytest.raises(NotExact):
         oracle.supports(np.array([[1.0, 1.0, 0.0]]), SeededNoise(1))

@@ -141,8 +141,9 @@ class IndividualPast:
         if self._publications == size and self.published[place] > self.slot - self.span:
             order = (place + np.arange(size)) % size
             self.published = np.concatenate([self.published[order], np.zeros(size, np.int64)])
-            spends = self.publish_spends[:, order]
-            self.publish_spends = np.concatenate([spends, np.zeros_like(spends)], axis=1)
+            wider = np.zeros((self.publish_spends.shape[0], 2 * size), np.int64)
+            wider[:, :size] = self.publish_spends[:, order]
+            self.publish_spends = wider
             place = size
         self._publications = min(self._publications + 1, self.published.size)
         self.published[place] = self.slot

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from wevent import Register
 from wevent.extend import NANO, Counts, Offer, Units, as_fraction
-from wevent.study.baselines.base import Baseline, DesiredSpend
+from wevent.study.baselines.base import Baseline, BaselineOptions, DesiredSpend
 from wevent.study.baselines.grouping import LAST, GroupCandidate, group_cells
 
 PART, MOST_PART, MOST_SHARE = 0.2, 0.6, 5
@@ -84,8 +84,8 @@ class RescueDP(Baseline):
 
     name: ClassVar[str] = "rescuedp"
 
-    def __init__(self, register: Register, cells: int | Sequence[Hashable], **settings: Any) -> None:
-        super().__init__(register, cells, **settings)
+    def __init__(self, register: Register, cells: int | Sequence[Hashable], **options: Unpack[BaselineOptions]) -> None:
+        super().__init__(register, cells, **options)
         self.known = CellState.fresh(len(self.domain))
         self._spends = np.zeros((self.common.window, len(self.domain)), np.int64)  # axes: slot modulo w, cell
         self._spent = np.zeros(len(self.domain), np.int64)
