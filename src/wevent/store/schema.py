@@ -174,7 +174,7 @@ learned = Table(
     Column("part", Text, primary_key=True),
     Column("slot", BigInteger, nullable=False),
     Column("state", LargeBinary, nullable=False),
-    CheckConstraint("part IN ('schedule', 'filter', 'trigger')", name="part"),
+    CheckConstraint("part IN ('schedule', 'filter', 'trigger', 'estimator')", name="part"),
 )
 """What parts of a publisher have learned, the newest only: a schedule's with a charge, the others' with a release."""
 
