@@ -42,5 +42,5 @@ def _past(ledger: Ledger, row: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.
         return change_budgets + publish_budgets, int(forward[level])
     change_budgets, publish_budgets = ledger.history.spends(row)
     terms = ledger.versions.in_force(row)
-    window = int(forward[ledger.declarations.now[row]]) if terms is None else terms[1]
+    window = int(forward[ledger.declarations.in_force[row]]) if terms is None else terms[1]
     return change_budgets + publish_budgets, window

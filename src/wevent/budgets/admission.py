@@ -1,4 +1,4 @@
-"""Decides whether a requirement may be required in a stream: its kind, the operator's limits, the ratio of shares."""
+"""Decides whether a stream admits a requirement: by its kind, the operator's limits and the ratio of shares."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Admission:
     def __init__(self, privacy: Privacy, *, dynamic: bool) -> None:
         self.shares = (UNBOUNDED, 0)
         self._limits, self._dynamic = privacy.limits, dynamic
-        self._known: set[Requirement] = set()
+        self._known: set[Requirement] = set()  # accepted before, at most _REMEMBERED of them; a cache
 
     def check(self, requirements: Iterable[Requirement]) -> None:
         """Refuse what the settings do not allow, each requirement by itself and all of them together."""
@@ -39,8 +39,8 @@ class Admission:
                 continue
             if isinstance(requirement, Dynamic) and not self._dynamic:
                 raise WrongRequirementKind(
-                    "this mechanism serves fixed requirements only, and a dynamic one was asked for; "
-                    "use auto, dpbd or dpba, or ask for Fixed(epsilon, window)"
+                    "this mechanism serves fixed requirements only, and a dynamic one was given; "
+                    "use auto, dpbd or dpba, or require Fixed(epsilon, window)"
                 )
             check_limits(requirement, self._limits)
             check_share_ratio(requirement, shares, self._limits)

@@ -1,4 +1,4 @@
-"""Who is in a row: the row of each position comes in, the positions of chosen rows go out."""
+"""Finds the people in chosen rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FEW_ROWS = 2**15
 
 
 class RowIndex:
-    """Positions sorted by row, built when it is first asked for.
+    """Positions sorted by row, built when it is first needed.
 
     Guarantees:
         `people(group)` finds exactly the positions whose row has a group, each with that group.
@@ -37,12 +37,12 @@ class RowIndex:
         return np.concatenate(pieces), np.repeat(group[chosen], [piece.size for piece in pieces])
 
     def prepare(self, many: int) -> None:
-        """Sort now, for `many` rows, instead of when people are first asked for."""
+        """Sort now, for `many` rows, instead of when people are first looked up."""
         if self._sorted is None and many <= _FEW_ROWS:
             self._sorted = self._sort(many)
 
     def _sort(self, many: int) -> tuple[RowNumbers, RowNumbers]:
-        there = np.flatnonzero(self.rows >= 0)
-        order = there[np.argsort(self.rows[there].astype(np.int16), kind="stable")]
-        sizes = np.bincount(self.rows[there], minlength=many)
+        listed = np.flatnonzero(self.rows >= 0)
+        order = listed[np.argsort(self.rows[listed].astype(np.int16), kind="stable")]
+        sizes = np.bincount(self.rows[listed], minlength=many)
         return order, np.concatenate([[0], np.cumsum(sizes)])
