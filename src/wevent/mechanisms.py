@@ -195,13 +195,12 @@ class CommonPublisher(Publisher):
         super().change(user, self.common)
 
     def state(self) -> dict[str, Any]:
-        """The common requirement."""
+        """The states of the axes, and the common requirement."""
         return {**super().state(), "common": [self.common.units, self.common.window]}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Serve all people by the common requirement that was kept."""
-        super().restore(state)
-        epsilon, window = state["common"]
+    def _take(self, states: dict[str, Any]) -> None:
+        super()._take(states)
+        epsilon, window = states["common"]
         self.common = Fixed(to_epsilon(epsilon), window)
 
     def _check_met(self, requirement: Requirement) -> None:

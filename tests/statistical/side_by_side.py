@@ -17,7 +17,6 @@ from wevent.decisions.sampling import keep_people, sample
 from wevent.decisions.selection import choose_threshold
 from wevent.noise import Noise
 from wevent.releases.empirical import EmpiricalLoss, compare
-from wevent.releases.state import restore, to_bytes
 from wevent.units import as_fraction
 
 CONFIDENCE = 1 - 1e-4
@@ -131,7 +130,7 @@ def run_at_once(scene: Scene, stream: int, runs: int, noise: Noise) -> Transcrip
             for published in (True, False):
                 if (publish == published).any():
                     path = scene.publisher(noise)
-                    restore(path, to_bytes(publisher))
+                    path.restore(publisher.to_bytes())
                     path.ledger.charge(offer)
                     path.ledger.settle(published)
                     after.append((path, who[publish == published]))

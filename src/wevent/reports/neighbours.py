@@ -1,4 +1,4 @@
-"""The configured mechanism on two streams that differ in one person: settings come in, a bound on its loss goes out."""
+"""Measures a lower bound of a mechanism's loss on two streams that differ in one person."""
 
 from __future__ import annotations
 

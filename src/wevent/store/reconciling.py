@@ -1,8 +1,8 @@
 """Decides what a store and its witness know together, before a stream is opened or begun.
 
-Plain values come in and go out; nothing is read or written here. Where store and witness contradict each other, or
-one of them is gone, only the operator's word (`shown`) lets a stream go on: slots up to the last one that may have
-been shown are given up, and everybody is held back by the longest window that may have been promised (SPEC §8).
+Nothing is read or written here. Where store and witness contradict each other, or one of them is gone, only the
+operator's word (`shown`) lets a stream go on: it forfeits the slots up to the last one that may have been shown, so
+that they are never drawn, and holds everybody back by the longest window that may have been promised (SPEC §8).
 """
 
 from __future__ import annotations
