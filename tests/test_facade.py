@@ -107,7 +107,7 @@ def test_events_of_a_grid(tmp_path: Path) -> None:
 
 
 def test_slots_closed_by_the_operator(tmp_path: Path) -> None:
-    """Slots end by the caller's word; without an event for any of them the error asks for `allow_empty`."""
+    """Slots end by the caller's word; without an event for any of them the error names `allow_empty`."""
     town = Town(tmp_path, "operator")
     with town.open() as store:
         store.require("ann", Fixed(5, 4))

@@ -1,4 +1,4 @@
-"""The tables of a store; nothing comes in, their description goes out.
+"""Describes the tables of a store.
 
 Times are whole microseconds since 1970 in UTC, budgets whole units of 10⁻⁹. Arrays are compressed little-endian
 numbers (`store.arrays`). A slot is charged once and released once: both are primary keys. Every table has a column
