@@ -1,4 +1,4 @@
-"""The family of exceptions: who is whose kind, and that facts come as fields."""
+"""Exceptions: each has the documented parent, and its facts are fields."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import inspect
 import pytest
 
 from wevent import errors
-from wevent.errors import BudgetError, InvalidInput, InvalidRequirement, NotWhole, WeventError
+from wevent.errors import BudgetError, InvalidInput, InvalidRequirement, NotExact, WeventError
 
 ALL = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, WeventError)]
 TREE = {
     "InvalidInput": "WeventError",
     "InvalidRequirement": "InvalidInput",
-    "WrongKind": "InvalidRequirement",
+    "WrongRequirementKind": "InvalidRequirement",
     "InvalidSetting": "InvalidInput",
     "EmptyRegister": "InvalidInput",
     "AlreadyRegistered": "InvalidInput",
@@ -25,13 +25,13 @@ TREE = {
     "UnknownName": "InvalidInput",
     "MissingData": "InvalidInput",
     "SlotOutOfOrder": "InvalidInput",
-    "NothingAcceptable": "InvalidInput",
+    "NoAcceptableEvents": "InvalidInput",
     "Unreadable": "InvalidInput",
     "BudgetError": "WeventError",
     "BudgetExceeded": "BudgetError",
     "Infeasible": "BudgetError",
     "NotCharged": "WeventError",
-    "NotWhole": "WeventError",
+    "NotExact": "WeventError",
     "SeededNoiseRefused": "WeventError",
     "CopyRefused": "WeventError",
     "CorruptState": "WeventError",
@@ -66,10 +66,10 @@ def test_the_family_tree() -> None:
 
 
 def test_builtin_kinds() -> None:
-    """Wrong input is a `ValueError`, something fractional a `TypeError`; missing budget is neither."""
+    """Wrong input is a `ValueError`, an inexact number a `TypeError`; a budget that is too small is neither."""
     assert issubclass(InvalidInput, ValueError)
     assert issubclass(errors.CorruptState, ValueError)
-    assert issubclass(NotWhole, TypeError)
+    assert issubclass(NotExact, TypeError)
     assert not issubclass(BudgetError, ValueError)
 
 

@@ -19,7 +19,7 @@ from wevent.errors import (
     EmptyRegister,
     InvalidRequirement,
     InvalidSetting,
-    NothingAcceptable,
+    NoAcceptableEvents,
     StreamBusy,
     StreamUnknown,
     UnknownUser,
@@ -107,12 +107,12 @@ def test_events_of_a_grid(tmp_path: Path) -> None:
 
 
 def test_slots_closed_by_the_operator(tmp_path: Path) -> None:
-    """Slots end by the caller's word; without an event for any of them the error asks for `allow_empty`."""
+    """Slots end by the caller's word; without an event for any of them the error names `allow_empty`."""
     town = Town(tmp_path, "operator")
     with town.open() as store:
         store.require("ann", Fixed(5, 4))
         town.at(3)
-        with pytest.raises(NothingAcceptable):
+        with pytest.raises(NoAcceptableEvents):
             store.release_due(until=START + timedelta(minutes=2))
         store.accept([("ann", START, "north")])
         assert [release.slot for release in store.release_due("2024-05-01T00:01Z")] == [1]

@@ -1,4 +1,4 @@
-"""Recipes: which axes each one joins, and how one requirement serves everybody."""
+"""Which axes each recipe joins, and how one requirement serves all people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wevent.budgets.schedules import (
 from wevent.decisions.change import ChangeTrigger, error_threshold, scale_threshold
 from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.clock import ClockTrigger
-from wevent.errors import WrongKind
+from wevent.errors import WrongRequirementKind
 from wevent.mechanisms import CommonPublisher, strictest
 
 fast = pytest.mark.parametrize("fast", FAST)
@@ -55,8 +55,8 @@ def test_axes(name: str, fast: bool) -> None:
     publisher.step(Slot(1, {"user-0": 1}))
 
 
-def test_bars() -> None:
-    """[Du25] compares with the expected error, [Kellaris14] with the scale; the latter can be told otherwise."""
+def test_publish_thresholds() -> None:
+    """[Du25] compares with the expected error, [Kellaris14] with the scale; the latter can be chosen."""
     register = Register.from_rows(PEOPLE)
     assert isinstance(trigger := wevent.pbd(register, 2, fast=False).trigger, ChangeTrigger)
     assert trigger.publish_threshold is error_threshold
@@ -68,16 +68,16 @@ def test_bars() -> None:
 
 @given(st.lists(st.tuples(st.integers(200, 10**9), st.integers(1, 50)), min_size=1, max_size=8))
 @settings(deadline=None)
-def test_the_strictest(asked: list[tuple[int, int]]) -> None:
-    """The least budget over the longest window that anybody asks for, groups included."""
-    register = Register.from_rows({k: fixed(*ask) for k, ask in enumerate(asked[1:])})
-    register.with_group("group-0", fixed(*asked[0]), 4)
-    assert strictest(register) == fixed(min(e for e, _ in asked), max(w for _, w in asked))
+def test_the_strictest(required: list[tuple[int, int]]) -> None:
+    """The strictest requirement has the least epsilon over the longest window, groups included."""
+    register = Register.from_rows({k: fixed(*terms) for k, terms in enumerate(required[1:])})
+    register.with_group("group-0", fixed(*required[0]), 4)
+    assert strictest(register) == fixed(min(e for e, _ in required), max(w for _, w in required))
 
 
 @pytest.mark.parametrize("name", COMMON)
-def test_one_requirement_serves_everybody(name: str) -> None:
-    """Everybody is in one row of the common requirement, groups of theirs keep their sizes."""
+def test_one_requirement_serves_all(name: str) -> None:
+    """All people are in one row of the common requirement; groups keep their sizes."""
     register = Register.from_rows(PEOPLE).with_group("group-0", Fixed(3, 1), 40)
     publisher = RECIPES[name](register, 3, noise=Recorded(1), fast=False)
     assert isinstance(publisher, CommonPublisher)
@@ -94,14 +94,14 @@ def test_one_requirement_serves_everybody(name: str) -> None:
 @pytest.mark.parametrize("name", COMMON)
 def test_one_requirement_cannot_be_dynamic(name: str) -> None:
     """Dynamic requirements have no strictest one."""
-    with pytest.raises(WrongKind, match="dpbd or dpba"):
+    with pytest.raises(WrongRequirementKind, match="dpbd or dpba"):
         RECIPES[name](Register.from_rows({"user-0": Dynamic((1, 2))}), 3)
 
 
 @fast
 @pytest.mark.parametrize("name", AXES)
 def test_the_personalised_offer_is_never_below_the_common_one(name: str, fast: bool) -> None:
-    """At the first slot everybody offers at least what the strictest requirement would let them."""
+    """In the first slot each person offers at least what the strictest requirement lets them."""
     publisher: Publisher = RECIPES[name](Register.from_rows(PEOPLE), 3, noise=Recorded(1), fast=fast)
     common = RECIPES[{"d": "bd", "a": "ba"}.get(name[-1], name)](
         Register.from_rows(PEOPLE), 3, noise=Recorded(1), fast=fast

@@ -1,40 +1,40 @@
-"""Every exception of the package; what went wrong comes in as fields, a sentence that says what now goes out.
+"""Defines every exception of the package; the facts of a message are also its fields.
 
     WeventError
     ├── InvalidInput (ValueError)
     │   ├── InvalidRequirement      epsilon or window out of range, share below one unit
-    │   │   └── WrongKind           a dynamic requirement where only fixed ones are served, or the reverse
+    │   │   └── WrongRequirementKind   a dynamic requirement where only fixed ones are served, or the reverse
     │   ├── InvalidSetting          a setting that is not one of the known ones
-    │   ├── EmptyRegister           nobody to protect
+    │   ├── EmptyRegister           no person to protect
     │   ├── AlreadyRegistered       joining twice
-    │   ├── UnknownUser             somebody who is not registered
-    │   ├── SharedPeople            a second stream over the same people, which nobody allowed
+    │   ├── UnknownUser             a person who is not registered
+    │   ├── SharedPeople            a second stream over the same people that its configuration does not allow
     │   ├── UnknownCell             a cell outside the declared domain
     │   ├── TooManyCells            more cells for one user and slot than were declared
     │   ├── WrongShape              an array that does not fit the register or the domain
-    │   ├── UnknownName             a data set, mechanism, metric or key that nobody knows
+    │   ├── UnknownName             a data set, mechanism, metric or key that does not exist
     │   ├── MissingData             files that have to be downloaded first
     │   ├── SlotOutOfOrder          a slot that is not the next one, or is no longer kept
-    │   ├── NothingAcceptable       sources of which not one event can be accepted
+    │   ├── NoAcceptableEvents      sources without a single event that can be accepted
     │   └── Unreadable              a file that is not what it should be, with the line
     ├── BudgetError
     │   ├── BudgetExceeded          a charge above what the windows leave
-    │   └── Infeasible              a backward requirement that the past has already broken
+    │   └── Infeasible              a backward requirement that earlier spends already exceed
     ├── NotCharged                  settling a slot that was never charged
-    ├── NotWhole (TypeError)        something fractional offered to the noise
+    ├── NotExact (TypeError)        a number given to the noise that is not an integer or an exact fraction
     ├── SeededNoiseRefused          a seeded generator near a durable journal
-    ├── CopyRefused (TypeError)     copying or pickling what spends budgets
-    ├── CorruptState (ValueError)   bytes that are not a ledger's
-    ├── RowMismatch                 events put into other rows than those that are charged for their people
-    └── StoreError                  the store cannot do what it should
+    ├── CopyRefused (TypeError)     copying or pickling an object that spends budgets
+    ├── CorruptState (ValueError)   bytes that do not hold a ledger
+    ├── RowMismatch                 events counted in other rows than those charged for their people
+    └── StoreError                  the store cannot read or write
         ├── StoreUnavailable        locked, not there, or the connection is lost
         ├── StoreFull               no room left on the disk
-        ├── StoreVersion            written by a newer program, or a filter taught by another
+        ├── StoreVersion            written by a newer program, or a filter of another version
         ├── StreamUnknown           no stream of this name in the store
         ├── StreamBusy              another process publishes this stream
-        ├── StreamTaken             another process, or another copy of the store, went on with this stream
+        ├── StreamTaken             another process, or another copy of the store, continued this stream
         ├── SettingsChanged         a privacy setting differs from the one the stream began with
-        ├── WitnessMissing          nothing tells which slots may have been shown
+        ├── WitnessMissing          no witness says which slots may have been shown
         ├── StoreReplaced           a witness knows of a stream that this store does not have, or from another store
         └── RequirementsMissing     a witness has counted requirement changes that this store does not have
 
@@ -60,7 +60,7 @@ class InvalidRequirement(InvalidInput):
     """A budget or a window is out of range."""
 
 
-class WrongKind(InvalidRequirement):
+class WrongRequirementKind(InvalidRequirement):
     """A requirement of a kind that this mechanism does not serve."""
 
 
@@ -69,15 +69,15 @@ class InvalidSetting(InvalidInput):
 
 
 class EmptyRegister(InvalidInput):
-    """There is nobody to protect, so nothing may be published."""
+    """No person is registered, so nothing may be published."""
 
 
 class AlreadyRegistered(InvalidInput):
-    """Somebody joins who is already there."""
+    """A person joins who is already registered."""
 
 
 class UnknownUser(InvalidInput):
-    """Somebody who is not registered."""
+    """A person who is not registered."""
 
 
 class SharedPeople(InvalidInput):
@@ -97,7 +97,7 @@ class WrongShape(InvalidInput):
 
 
 class UnknownName(InvalidInput):
-    """A name that nobody knows; `fields["known"]` lists the known ones."""
+    """A name that does not exist; `fields["known"]` lists the known ones."""
 
 
 class MissingData(InvalidInput):
@@ -108,8 +108,8 @@ class SlotOutOfOrder(InvalidInput):
     """A slot that is not the next one, or one that is no longer kept."""
 
 
-class NothingAcceptable(InvalidInput):
-    """Slots are due, and the sources hold nothing that can be accepted; nothing was charged."""
+class NoAcceptableEvents(InvalidInput):
+    """Slots are due, and the sources have no event that can be accepted; nothing was charged."""
 
 
 class Unreadable(InvalidInput):
@@ -117,7 +117,7 @@ class Unreadable(InvalidInput):
 
 
 class BudgetError(WeventError):
-    """Budget that is not there."""
+    """A budget is too small."""
 
 
 class BudgetExceeded(BudgetError):
@@ -132,8 +132,8 @@ class NotCharged(WeventError):
     """Settling or refunding a slot that was never charged."""
 
 
-class NotWhole(WeventError, TypeError):
-    """The noise takes whole numbers only."""
+class NotExact(WeventError, TypeError):
+    """The noise takes integers and exact fractions only; nothing is rounded."""
 
 
 class SeededNoiseRefused(WeventError):
@@ -149,11 +149,11 @@ class CorruptState(WeventError, ValueError):
 
 
 class RowMismatch(WeventError):
-    """Events were put into other rows than those that are charged for their people; nothing was charged."""
+    """Events were counted in other rows than those charged for their people; nothing was charged."""
 
 
 class StoreError(WeventError):
-    """The store cannot do what it should; nothing is half-written."""
+    """The store cannot read or write; nothing is half-written."""
 
 
 class StoreUnavailable(StoreError):
@@ -161,11 +161,11 @@ class StoreUnavailable(StoreError):
 
 
 class StoreFull(StoreError):
-    """There is no room left where the store lies."""
+    """The disk of the store is full."""
 
 
 class StoreVersion(StoreError):
-    """A newer program wrote this store, or another version of this one taught its filter."""
+    """A newer program wrote this store, or another version of this one trained its filter."""
 
 
 class StreamUnknown(StoreError):
@@ -177,7 +177,7 @@ class StreamBusy(StoreError):
 
 
 class StreamTaken(StoreError):
-    """Another process, or another copy of the store, went on with this stream."""
+    """Another process, or another copy of the store, continued this stream."""
 
 
 class SettingsChanged(StoreError):
@@ -185,7 +185,7 @@ class SettingsChanged(StoreError):
 
 
 class WitnessMissing(StoreError):
-    """Nothing outside the store tells which slots may have been shown."""
+    """No witness outside the store says which slots may have been shown."""
 
 
 class StoreReplaced(StoreError):

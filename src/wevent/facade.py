@@ -41,14 +41,14 @@ from wevent.store.damage import check_store
 from wevent.store.database import Database
 from wevent.store.feeding import Feed, ReleaseCallback, last_slot, publish_files
 from wevent.store.kept import read_releases
-from wevent.store.opening import open_session, open_store, system_clock, witness_of
+from wevent.store.opening import Agreement, open_agreed, open_store, system_clock, witness_of
 from wevent.store.planning import ChangeCounts
 from wevent.store.requirements import last_charged
 from wevent.store.session import Session
 from wevent.store.sources import accept_files
 from wevent.store.streams import find_stream, open_stream
 from wevent.store.totals import RunTotals
-from wevent.store.writer import Clock, plan_opening
+from wevent.store.writer import Clock
 
 _EVER = 2**62
 
@@ -76,7 +76,7 @@ class Store:
 
     Guarantees:
         A release is returned only after it was kept and read back.
-        Nothing that could overspend is possible here and refused on the command line, or the other way round.
+        Every rule of the command line holds here, and no other.
 
     Example:
         >>> from wevent import Fixed, Store
@@ -94,19 +94,9 @@ class Store:
         [1, 2] True
     """
 
-    def __init__(
-        self,
-        config: Config,
-        database: Database,
-        *,
-        clock: Clock = system_clock,
-        restored: int | None = None,
-        requirements_lost: bool = False,
-        allow_many: bool = False,
-    ) -> None:
+    def __init__(self, config: Config, database: Database, clock: Clock, agreed: Agreement) -> None:
         self.config = config
-        self._database, self._clock = database, clock
-        self._restored, self._requirements_lost, self._allow_many = restored, requirements_lost, allow_many
+        self._database, self._clock, self._agreed = database, clock, agreed
         self._session: Session | None = None  # opened by the first call that needs the lock, closed with the store
         self._guarded: GuardedClock | None = None  # of that session: it remembers when the clock jumped
         self._cells = list(config.cells.declared().names)
@@ -137,14 +127,7 @@ class Store:
         chosen = to_config(dict(config)) if isinstance(config, Mapping) else read_config(Path(config))
         shown = terms_of(chosen, clock(), restored).shown
         database = open_store(chosen, create=not read_only, read_only=read_only, shown=shown)
-        return cls(
-            chosen,
-            database,
-            clock=clock,
-            restored=shown,
-            requirements_lost=requirements_lost,
-            allow_many=allow_many,
-        )
+        return cls(chosen, database, clock, Agreement(shown, requirements_lost, allow_many))
 
     def __enter__(self) -> Store:
         return self
@@ -273,39 +256,18 @@ class Store:
     def _open_session(self) -> Session:
         """The session that holds the lock; opened once."""
         if self._session is None:
-            self._check_opening()
             try:
-                session = open_session(
-                    self.config,
-                    self._database,
-                    self._restored,
-                    requirements_lost=self._requirements_lost,
-                    clock=self._clock,
-                )
+                session = open_agreed(self.config, self._database, self._agreed, self._clock)
             except RequirementsMissing:
-                self._restored = None  # the slots are given up by now
+                self._agreed = replace(self._agreed, restored=None)  # the slots are given up by now
                 raise
             if not session.people and self.config.people.group is None:
                 session.close()
                 raise EmptyRegister("nobody is registered; store a requirement first (`Store.require`)")
-            self._session, self._restored = session, None
+            self._session, self._agreed = session, replace(self._agreed, restored=None)
             if self._clock is system_clock:
                 self._guarded = GuardedClock(self._clock, self.config.slots.jump_limit)
         return self._session
-
-    def _check_opening(self) -> None:
-        """Say which slots are given up, and refuse very many of them without the caller's word."""
-        terms = terms_of(self.config, self._clock(), self._restored)
-        opening = plan_opening(self._database, self.config.stream.name, witness_of(self.config), terms)
-        if not opening.given_up:
-            return
-        words = (
-            f"{opening.given_up:,} slots, {opening.first} to {opening.last}, may have been shown and are not in this "
-            f"store: they are given up, and nobody spends anything before slot {opening.last + opening.hold}"
-        )
-        if self._restored is not None and opening.given_up > MANY_SLOTS and not self._allow_many:
-            raise InvalidSetting(f"{words}. If that is meant, say `allow_many=True`. Nothing was changed")
-        warnings.warn(words, stacklevel=4)
 
     def _feed(self, found: list[Release] | None = None, until: datetime | str | None = None) -> Feed:
         session = self._open_session()
@@ -323,7 +285,7 @@ class Store:
 
     def _confirm(self, first: int, last: int) -> None:
         """Refuse to release very many slots that no clock closes, without the caller's word."""
-        if last - first + 1 > MANY_SLOTS and not self._allow_many:
+        if last - first + 1 > MANY_SLOTS and not self._agreed.allow_many:
             raise InvalidSetting(
                 f"{last - first + 1:,} slots are due, and each is released and charged, empty ones too. If that is "
                 "meant, open the store with `allow_many=True`; otherwise say where to stop (`until`). Nothing was "

@@ -28,7 +28,7 @@ from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased
 from wevent.decisions.pooled import Pooled
-from wevent.errors import InvalidRequirement, InvalidSetting, WrongKind
+from wevent.errors import InvalidRequirement, InvalidSetting, WrongRequirementKind
 from wevent.noise import Noise
 from wevent.releases.journal import Journal
 from wevent.releases.publisher import Mechanism, Publisher
@@ -36,7 +36,7 @@ from wevent.releases.state_space import StateSpace
 from wevent.settings import Privacy
 from wevent.units import show, to_epsilon
 
-Cells = int | Sequence[Hashable]
+CellsOrNumber = int | Sequence[Hashable]
 """How many cells there are, or their names."""
 
 EstimatorName = Literal["unbiased", "pooled", "uncorrected"]
@@ -58,60 +58,60 @@ class Recipe(Protocol):
 
     __name__: str
 
-    def __call__(self, register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
+    def __call__(self, register: Register, cells: CellsOrNumber, **options: Unpack[PublisherOptions]) -> Publisher:
         """A publisher for the people of a register and these cells."""
         ...
 
 
-def pbd(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
-    """Personalised budget distribution: half of what is left, for streams that change often."""
+def pbd(register: Register, cells: CellsOrNumber, **options: Unpack[PublisherOptions]) -> Publisher:
+    """Personalised budget distribution: offers half of what is left; for streams that change often."""
     return Publisher(register, cells, Mechanism("pbd", Distribution, ChangeTrigger), **options)
 
 
-def pba(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
-    """Personalised budget absorption: save up, publish well, rest; for streams that change seldom."""
+def pba(register: Register, cells: CellsOrNumber, **options: Unpack[PublisherOptions]) -> Publisher:
+    """Personalised budget absorption: saves up, publishes, then rests; for streams that change seldom."""
     return Publisher(register, cells, Mechanism("pba", Absorption, ChangeTrigger), **options)
 
 
-def dpbd(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
+def dpbd(register: Register, cells: CellsOrNumber, **options: Unpack[PublisherOptions]) -> Publisher:
     """Dynamic PBD: requirements may change in every slot."""
     return Publisher(register, cells, Mechanism("dpbd", DynamicDistribution, ChangeTrigger), **options)
 
 
-def dpba(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
+def dpba(register: Register, cells: CellsOrNumber, **options: Unpack[PublisherOptions]) -> Publisher:
     """Dynamic PBA: requirements may change in every slot."""
     return Publisher(register, cells, Mechanism("dpba", DynamicAbsorption, ChangeTrigger), **options)
 
 
 def bd(
     register: Register,
-    cells: Cells,
+    cells: CellsOrNumber,
     publish_threshold: PublishThreshold = scale_threshold,
     **options: Unpack[PublisherOptions],
 ) -> Publisher:
-    """Budget distribution with one requirement for all."""
+    """Budget distribution by one requirement for all."""
     mechanism = Mechanism("bd", Distribution, lambda: ChangeTrigger(publish_threshold))
     return CommonPublisher(register, cells, mechanism, **options)
 
 
 def ba(
     register: Register,
-    cells: Cells,
+    cells: CellsOrNumber,
     publish_threshold: PublishThreshold = scale_threshold,
     **options: Unpack[PublisherOptions],
 ) -> Publisher:
-    """Budget absorption with one requirement for all."""
+    """Budget absorption by one requirement for all."""
     mechanism = Mechanism("ba", Absorption, lambda: ChangeTrigger(publish_threshold))
     return CommonPublisher(register, cells, mechanism, **options)
 
 
-def uniform(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
-    """The budget E/w in every slot, one requirement for all."""
+def uniform(register: Register, cells: CellsOrNumber, **options: Unpack[PublisherOptions]) -> Publisher:
+    """Spends E/w in every slot, by one requirement for all."""
     return CommonPublisher(register, cells, Mechanism("uniform", Uniform, ClockTrigger), **options)
 
 
-def sample(register: Register, cells: Cells, **options: Unpack[PublisherOptions]) -> Publisher:
-    """The whole budget once in a window, one requirement for all."""
+def sample(register: Register, cells: CellsOrNumber, **options: Unpack[PublisherOptions]) -> Publisher:
+    """Spends the whole budget once in a window, by one requirement for all."""
     return CommonPublisher(register, cells, Mechanism("sample", Sample, ClockTrigger), **options)
 
 
@@ -124,7 +124,7 @@ ESTIMATORS: dict[EstimatorName, Callable[[], Estimator]] = {
 
 
 def auto(
-    register: Register, cells: Cells, estimator: EstimatorName = "unbiased", **options: Unpack[PublisherOptions]
+    register: Register, cells: CellsOrNumber, estimator: EstimatorName = "unbiased", **options: Unpack[PublisherOptions]
 ) -> Publisher:
     """Paces publications and filters counts by itself, from public values only; begin with this one.
 
@@ -158,7 +158,7 @@ RECIPES: dict[str, Recipe] = {recipe.__name__: recipe for recipe in _ALL}
 def publisher_of(
     name: str,
     register: Register,
-    cells: Cells,
+    cells: CellsOrNumber,
     estimator: EstimatorName | None = None,
     **options: Unpack[PublisherOptions],
 ) -> Publisher:
@@ -179,34 +179,23 @@ class CommonPublisher(Publisher):
     """
 
     def __init__(
-        self, register: Register, cells: Cells, mechanism: Mechanism, **options: Unpack[PublisherOptions]
+        self, register: Register, cells: CellsOrNumber, mechanism: Mechanism, **options: Unpack[PublisherOptions]
     ) -> None:
         self.common = strictest(register)
         super().__init__(_with_requirement(register, self.common), cells, mechanism, **options)
 
-    def join(self, user: Hashable, requirement: Requirement) -> None:
-        """Register a person whose requirement the common one meets."""
-        self._check_met(requirement)
-        super().join(user, self.common)
-
-    def change(self, user: Hashable, requirement: Requirement) -> None:
-        """Accept a requirement that the common one meets; nothing else changes."""
-        self._check_met(requirement)
-        super().change(user, self.common)
-
     def state(self) -> dict[str, Any]:
-        """The common requirement."""
+        """The states of the axes, and the common requirement."""
         return {**super().state(), "common": [self.common.units, self.common.window]}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Serve all people by the common requirement that was kept."""
-        super().restore(state)
-        epsilon, window = state["common"]
+    def _take(self, states: dict[str, Any]) -> None:
+        super()._take(states)
+        epsilon, window = states["common"]
         self.common = Fixed(to_epsilon(epsilon), window)
 
-    def _check_met(self, requirement: Requirement) -> None:
+    def _served(self, requirement: Requirement) -> Requirement:
         if not isinstance(requirement, Fixed):
-            raise WrongKind(
+            raise WrongRequirementKind(
                 f"{self.mechanism.name} serves one fixed requirement for all; use auto, dpbd or dpba for dynamic ones"
             )
         if requirement.units < self.common.units or requirement.window > self.common.window:
@@ -216,12 +205,15 @@ class CommonPublisher(Publisher):
                 "stricter. Use a personalised recipe, or start a new stream.",
                 common=self.common,
             )
+        return self.common
 
 
 def strictest(register: Register) -> Fixed:
     """The least epsilon over the longest window that any person in a register requires."""
     if any(isinstance(requirement, Dynamic) for requirement in register.table):
-        raise WrongKind("one requirement for all needs fixed requirements; use auto, dpbd or dpba for dynamic ones")
+        raise WrongRequirementKind(
+            "one requirement for all needs fixed requirements; use auto, dpbd or dpba for dynamic ones"
+        )
     fixed = [requirement for requirement in register.table if isinstance(requirement, Fixed)]
     if not fixed:
         return Fixed(1, 1)

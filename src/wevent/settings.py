@@ -1,4 +1,4 @@
-"""Privacy settings, apart from all other settings: words come in, a checked frozen value goes out."""
+"""Checks and holds the privacy settings, on which the promise depends, apart from all other settings."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MANY_SLOTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an operator lets people ask for (SPEC §6: one user can make everybody rest)."""
+    """What an operator lets people require (SPEC §6: one person can make all rest)."""
 
     epsilon: float = MAX_EPSILON
     window: int = MOST_WINDOW
     share_ratio: float = float("inf")
-    """Largest allowed ratio between the greatest and the least share epsilon/window that anybody asks for."""
+    """Largest allowed ratio between the greatest and the least share epsilon/window that people require."""
     least_share: float = 0.0
-    """Least allowed epsilon/window: one person who requires less could silence a mechanism that serves everybody."""
+    """Least allowed epsilon/window: one person who requires less could silence a mechanism that serves all."""
     history_cells: int = 2**26
     """Largest allowed number of rows times remembered slots: 16 bytes each, so 1 GiB. A requirement that would need
     more is refused."""
@@ -52,11 +52,11 @@ class Privacy:
 
     Attributes:
         neighbours: `add_remove` hides presence at E and whereabouts at 2E; `substitution` hides both at E.
-        contributions: cells one user may have in one slot.
+        contributions: cells that one person may have in one slot.
         infeasible: a backward requirement below what was already spent is served with 0 in its slot
             (`project`) or refused (`reject`).
-        rest: in absorption, a resting user makes `all` rest, or only offers 0 (`own`).
-        limits: what people may ask for.
+        rest: in absorption, a resting person makes `all` rest, or only offers 0 (`own`).
+        limits: what people may require.
     """
 
     neighbours: Neighbours = "add_remove"
@@ -76,7 +76,7 @@ class Privacy:
 
     @property
     def sensitivity(self) -> int:
-        """How far one user's rows in a slot can move the histogram, in L1."""
+        """How far one person can move the histogram of a slot, in L1."""
         return self.contributions * (2 if self.neighbours == "substitution" else 1)
 
 

@@ -1,7 +1,7 @@
-"""Budgets as whole nano-epsilon: a number someone typed comes in, an int of units goes out.
+"""Reads budgets as integer units of 10⁻⁹ ε, rounded down.
 
-Budget is counted like money: in int64 units of 10⁻⁹ ε, rounded down on the way in, without any
-tolerance afterwards (SPEC §7).
+Budgets are counted like money: in int64 units, rounded down when they are read, without any tolerance afterwards
+(SPEC §7). Noise scales are rounded up in `noise.rounding`.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ NANO = 10**9
 """Units in one ε."""
 
 MAX_EPSILON = 100
-"""The largest budget that may be asked for."""
+"""The largest epsilon that may be required."""
 
 MAX_WINDOW = 2**20
-"""The longest window, in slots, that may be asked for."""
+"""The longest window, in slots, that may be required."""
 
 EXACT = Context(prec=60)
-"""For budgets in decimal, whatever precision the program around us has set."""
+"""For budgets in decimal, independent of the precision that the calling program has set."""
 
 UNBOUNDED = 2**62
-"""Stands for "no limit here" in arrays of units; larger than any budget, and safe to add to one."""
+"""Stands for "no limit" in arrays of units; larger than any budget, and safe to add to one."""
 
 
 def to_units(epsilon: float | int | str | Decimal) -> int:
-    """Read one budget, through its decimal digits and rounded down to whole units.
+    """Read one budget, through its decimal digits and rounded down to units.
 
     Guarantees:
         The result times 10⁻⁹ is at most the decimal that was written, and less than one unit below it.
@@ -61,7 +61,7 @@ def to_units(epsilon: float | int | str | Decimal) -> int:
 
 
 def to_units_array(epsilon: npt.ArrayLike) -> Units:
-    """Read many budgets at once; each equals what `to_units` gives for it.
+    """Read many budgets at once.
 
     Guarantees:
         For every element the same result, or an error, as `to_units`.
@@ -91,11 +91,11 @@ def to_units_array(epsilon: npt.ArrayLike) -> Units:
 
 
 def to_window(window: Any) -> int:
-    """Read one window length in slots, a whole number from 1 to 2²⁰."""
-    whole = isinstance(window, int | np.integer) and not isinstance(window, bool)
-    if not whole and isinstance(window, float | np.floating) and float(window).is_integer():
-        whole = True
-    if not whole:
+    """Read one window length in slots, an integer from 1 to 2²⁰."""
+    integral = isinstance(window, int | np.integer) and not isinstance(window, bool)
+    if not integral and isinstance(window, float | np.floating):
+        integral = float(window).is_integer()
+    if not integral:
         shown = window if isinstance(window, float) else _kind(window)
         raise InvalidRequirement(f"window must be a whole number of slots, got {shown}", value=str(shown))
     if not 1 <= int(window) <= MAX_WINDOW:

@@ -21,7 +21,7 @@ from wevent.errors import (
     InvalidRequirement,
     UnknownUser,
     WeventError,
-    WrongKind,
+    WrongRequirementKind,
     WrongShape,
 )
 from wevent.settings import Limits, Privacy
@@ -381,7 +381,7 @@ REFUSED: list[tuple[Callable[[Membership], None], type[WeventError]]] = [
     (no_such_choice, WrongShape),
     (short_choice, WrongShape),
     (broken_choice, WrongShape),
-    (fixed_choice, WrongKind),
+    (fixed_choice, WrongRequirementKind),
 ]
 
 
@@ -411,10 +411,10 @@ def test_limits_hold_from_the_start() -> None:
 
 def test_dynamic_requirements_need_a_dynamic_mechanism() -> None:
     """Where only fixed requirements are served, a dynamic one is refused at the start and later."""
-    with pytest.raises(WrongKind, match="fixed requirements only"):
+    with pytest.raises(WrongRequirementKind, match="fixed requirements only"):
         Membership(Register.from_rows({"user-0": dynamic((ONE, 2))}), Ledger(), dynamic=False)
     members = Membership(Register.from_rows({"user-0": A}), Ledger(), dynamic=False)
-    with pytest.raises(WrongKind):
+    with pytest.raises(WrongRequirementKind):
         members.change("user-0", dynamic((ONE, 2)))
 
 

@@ -21,7 +21,7 @@ from wevent.budgets.membership import Membership
 from wevent.budgets.paced import Paced, PacedWithChangeDetection
 from wevent.budgets.schedules import DynamicAbsorption, DynamicDistribution, Schedule
 from wevent.cohorts.requirement import Requirement
-from wevent.errors import WrongKind
+from wevent.errors import WrongRequirementKind
 from wevent.units import UNBOUNDED
 
 fast = pytest.mark.parametrize("fast", FAST)
@@ -125,7 +125,7 @@ def test_individual_rows_detect_no_change() -> None:
     """`PacedWithChangeDetection` refuses individual rows and names the option without them."""
     pytest.importorskip("numba")
     members = Membership(Register.from_rows({"user-0": dynamic((ONE, 4))}), Ledger(fast=True), dynamic=True)
-    with pytest.raises(WrongKind, match="fast=False"):
+    with pytest.raises(WrongRequirementKind, match="fast=False"):
         members.ledger.offer(PacedWithChangeDetection())
 
 

@@ -1,4 +1,4 @@
-"""Counting people per cell: every kind of integer, and refusals of exactly what is out of range."""
+"""Counting people per cell, for every kind of integer, and refusing exactly the values that are out of range."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tests.support import FAST
 
 from wevent.cohorts import counting
-from wevent.cohorts.counting import Cells, Counts
+from wevent.cohorts.counting import CellIndices, Counts
 
 KINDS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64]
 fast = pytest.mark.parametrize("fast", FAST)
 
 
-def counter(fast: bool) -> Callable[[Cells, int], Counts | None]:
+def counter(fast: bool) -> Callable[[CellIndices, int], Counts | None]:
     if fast:
         from wevent.cohorts.fast import count_cells
 
@@ -62,7 +62,7 @@ def test_the_last_cell_of_a_narrow_kind(kind: Any, domain: int, fast: bool) -> N
 @fast
 @pytest.mark.parametrize("people", [0, 1, 65_536, 65_537, 200_001])
 def test_blocks_join(people: int, fast: bool) -> None:
-    """Long arrays are counted in blocks without losing anybody at the seams."""
+    """Long arrays are counted in blocks, and nobody is lost at the seams."""
     cells = np.arange(people) % 11 - 1
     found = counter(fast)(cells, 10)
     assert found is not None

@@ -1,4 +1,4 @@
-"""A slot becomes counts: four forms, one tally; and everything that does not fit is refused unseen."""
+"""Counting a slot in any of its four forms, and refusing one that does not fit without naming anybody."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import FAST, ONE, fixed
 
-from wevent.cohorts.histogram import Domain, Reader, Tally
+from wevent.cohorts.histogram import Domain, SlotReader, Tally
 from wevent.cohorts.register import Register
 from wevent.errors import InvalidSetting, TooManyCells, UnknownCell, UnknownUser, WrongShape
 from wevent.events.slot import Slot
 
 fast = pytest.mark.parametrize("fast", FAST)
-Whole = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.int64]
 
 
-def people(many: int, rows: int) -> tuple[Register, Whole, Whole]:
+def people(many: int, rows: int) -> tuple[Register, Integers, Integers]:
     """Users in a few rows: register, row of each position, sizes."""
-    asks = [fixed(ONE + k, 2) for k in range(rows)]
-    register = Register.from_rows({f"user-{k}": asks[k % rows] for k in range(many)})
+    required = [fixed(ONE + k, 2) for k in range(rows)]
+    register = Register.from_rows({f"user-{k}": required[k % rows] for k in range(many)})
     return register, register.rows, register.sizes
 
 
@@ -44,28 +44,28 @@ def test_four_forms_one_tally(fast: bool, data: st.DataObject) -> None:
     cells = np.array(data.draw(st.lists(st.integers(-1, d - 1), min_size=many, max_size=many)))
     register, row_of, sizes = people(many, rows)
     names = [f"cell-{k}" for k in range(d)]
-    there = {user: names[cell] for user, cell in zip(register.users, cells, strict=True) if cell >= 0}
+    places = {user: names[cell] for user, cell in zip(register.users, cells, strict=True) if cell >= 0}
     counts = np.zeros((rows, d), np.int64)
     np.add.at(counts, (row_of[cells >= 0], cells[cells >= 0]), 1)
     kind = data.draw(st.sampled_from([np.int8, np.int32, np.int64]))
     forms = [
-        Slot(1, there),
+        Slot(1, places),
         Slot(1, cells.astype(kind)),
-        Slot.from_pairs(1, there.items()),
+        Slot.from_pairs(1, places.items()),
         Slot(1, counts=counts),
     ]
-    reader = Reader(Domain(names), 1, fast=fast)
+    reader = SlotReader(Domain(names), 1, fast=fast)
     tallies = [reader.read(slot, register, row_of, {}, sizes) for slot in forms]
     for tally in tallies:
         assert tally.total().tolist() == counts.sum(axis=0).tolist()
         assert by_row(tally, rows) == counts.tolist()
-    some = np.where(np.arange(rows) % 2 == 0, 0, -1)
-    assert len({str(tally.by_group(some, 1).tolist()) for tally in tallies}) == 1
+    even_rows = np.where(np.arange(rows) % 2 == 0, 0, -1)
+    assert len({str(tally.by_group(even_rows, 1).tolist()) for tally in tallies}) == 1
     for tally in tallies[:3]:
-        single = tally.singly(some)
+        single = tally.singly(even_rows)
         assert single is not None
-        assert sorted(single[1].tolist()) == sorted(cells[(cells >= 0) & (some[row_of] == 0)].tolist())
-    assert tallies[3].singly(some) is None
+        assert sorted(single[1].tolist()) == sorted(cells[(cells >= 0) & (even_rows[row_of] == 0)].tolist())
+    assert tallies[3].singly(even_rows) is None
 
 
 @fast
@@ -74,7 +74,7 @@ def test_four_forms_one_tally(fast: bool, data: st.DataObject) -> None:
 def test_several_cells_per_user(fast: bool, cells: list[tuple[int, int]]) -> None:
     """Where two cells are declared, arrays of two columns, tuples, and pairs agree; one cell is fine too."""
     register, rows, sizes = people(len(cells), 1)
-    reader = Reader(Domain(4), 2, fast=fast)
+    reader = SlotReader(Domain(4), 2, fast=fast)
     listed = {user: tuple(c for c in two if c >= 0) for user, two in zip(register.users, cells, strict=True)}
     pairs = [(user, cell) for user, several in listed.items() for cell in several]
     wide = reader.read(Slot(1, np.array(cells)), register, rows, {}, sizes)
@@ -89,9 +89,9 @@ def test_several_cells_per_user(fast: bool, cells: list[tuple[int, int]]) -> Non
 @fast
 @pytest.mark.parametrize("places", [None, {}, np.full(3, -1)])
 def test_an_empty_slot_is_a_slot(places: Any, fast: bool) -> None:
-    """Nobody there: counts of zeros, in every form."""
+    """Without anybody present all counts are 0, in every form."""
     register, rows, sizes = people(3, 2)
-    tally = Reader(Domain(4), 1, fast=fast).read(Slot(1, places), register, rows, {}, sizes)
+    tally = SlotReader(Domain(4), 1, fast=fast).read(Slot(1, places), register, rows, {}, sizes)
     assert tally.total().tolist() == [0] * 4
     assert by_row(tally, 2) == [[0] * 4] * 2
     single = tally.singly(np.zeros(2, np.int64))
@@ -102,12 +102,12 @@ def test_an_empty_slot_is_a_slot(places: Any, fast: bool) -> None:
 def test_groups_are_added(fast: bool) -> None:
     """Counts of a declared group stand in its row, beside those of people."""
     register = Register.from_rows({"user-0": fixed(ONE, 2)}).with_group("group-0", fixed(ONE, 3), 9)
-    reader = Reader(Domain(2), 1, fast=fast)
+    reader = SlotReader(Domain(2), 1, fast=fast)
     slot = Slot(1, {"user-0": 1}, groups={"group-0": [4, 5]})
     tally = reader.read(slot, register, register.rows, register.groups, register.sizes)
     assert tally.total().tolist() == [4, 6]
     assert by_row(tally, 2) == [[0, 1], [4, 5]]
-    assert tally.singly(np.array([0, 0])) is None  # a group's people cannot be told apart
+    assert tally.singly(np.array([0, 0])) is None  # a group's counts do not say who is where
     assert tally.singly(np.array([0, -1])) is not None
 
 
@@ -120,7 +120,7 @@ def refused(slot: Slot, error: type[Exception], limit: str, fast: bool, contribu
     register.with_group("group-0", fixed(ONE, 3), 9)
     register.remove("user-1")
     sizes = np.array([1, 9])
-    reader = Reader(Domain(["a", "b", "c"]), contributions, fast=fast)
+    reader = SlotReader(Domain(["a", "b", "c"]), contributions, fast=fast)
     with pytest.raises(error, match=limit):
         reader.read(slot, register, LEFT, {"group-0": 1}, sizes)
 
@@ -146,9 +146,9 @@ def test_an_index_outside_the_domain(cell: int, fast: bool) -> None:
 @fast
 @pytest.mark.parametrize("kind", [np.uint8, np.uint32, np.uint64])
 def test_the_largest_unsigned_number_is_not_absent(kind: Any, fast: bool) -> None:
-    """-1 that was stored unsigned is a cell far outside, not somebody absent."""
+    """-1 that was stored unsigned is a cell far outside, not an absent person."""
     register, rows, sizes = people(1, 1)
-    reader = Reader(Domain(3), 1, fast=fast)
+    reader = SlotReader(Domain(3), 1, fast=fast)
     largest = np.array([np.iinfo(kind).max], kind)
     with pytest.raises(UnknownCell):
         reader.read(Slot(1, largest), register, rows, {}, sizes)
@@ -156,8 +156,8 @@ def test_the_largest_unsigned_number_is_not_absent(kind: Any, fast: bool) -> Non
 
 
 @fast
-def test_people_who_are_not_there(fast: bool) -> None:
-    """Strangers, people who left and groups that were never declared are refused, without names."""
+def test_people_who_are_not_registered(fast: bool) -> None:
+    """Unlisted people, people who left and groups that were never declared are refused, without names."""
     for slot in (
         Slot(1, {"user-9": "a"}),
         Slot(1, {"user-1": "a"}),
@@ -199,10 +199,10 @@ def test_wrong_shapes_and_kinds(fast: bool) -> None:
 
 @fast
 @pytest.mark.parametrize("columns", [1024, 2048])
-def test_huge_counts_do_not_slip_through_as_small_sums(columns: int, fast: bool) -> None:
+def test_sums_of_huge_counts_do_not_wrap(columns: int, fast: bool) -> None:
     """Counts whose sum would wrap around int64 are refused, not taken for small ones."""
     register, rows, sizes = people(1, 1)
-    reader = Reader(Domain(columns), 1, fast=fast)
+    reader = SlotReader(Domain(columns), 1, fast=fast)
     with pytest.raises(WrongShape, match=str(2**62 // columns)):
         reader.read(Slot(1, counts=np.full((1, columns), 2**53)), register, rows, {}, sizes)
 
@@ -225,10 +225,10 @@ def test_domains() -> None:
 
 
 @pytest.mark.parametrize("fast", FAST)
-def test_strangers_are_cut_not_refused(fast: bool) -> None:
+def test_unlisted_people_are_cut_not_refused(fast: bool) -> None:
     """However many unlisted people come, each cell holds at most the declared size, and nothing is refused."""
     register = Register.from_rows({"user-0": fixed(ONE, 2)}).with_group("group-0", fixed(ONE, 3), 9)
-    reader = Reader(Domain(3), 1, fast=fast)
+    reader = SlotReader(Domain(3), 1, fast=fast)
     slot = Slot(1, {}, unlisted={"group-0": [12, 9, 2]})
     tally = reader.read(slot, register, register.rows, register.groups, register.sizes)
     assert tally.total().tolist() == [9, 9, 2]

@@ -1,4 +1,4 @@
-"""The register: who is in which row, positions that stay, and a million people without a loop over them."""
+"""The register: rows, stable positions, and a million people without a loop over them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ A, B = fixed(ONE, 3), fixed(2 * ONE, 2)
 
 
 def cohorts(register: Register) -> set[tuple[Requirement, frozenset[Hashable], int]]:
-    """What each row asks for, who is in it and how many, whatever its number."""
+    """The requirement, the members and the size of each row, without its number."""
     rows = register.rows.tolist()
     members: dict[int, set[Hashable]] = {row: set() for row in range(register.required.size)}
     for user, row in zip(register.users, rows, strict=True):
@@ -40,18 +40,18 @@ budgets = st.sampled_from([0.1 + 0.2, 0.3, 0.5, 1e-6, 1 / 3, 2, 99.999999999, 0.
 
 @given(st.lists(st.tuples(budgets, st.integers(1, 5)), min_size=1, max_size=30))
 @settings(deadline=None)
-def test_arrays_and_rows_give_the_same_cohorts(asked: list[tuple[float, int]]) -> None:
+def test_arrays_and_rows_give_the_same_cohorts(required: list[tuple[float, int]]) -> None:
     """`from_arrays` puts the same people together, by the same requirements, as `from_rows`."""
-    users = [f"user-{k}" for k in range(len(asked))]
-    one = Register.from_rows({user: Fixed(*ask) for user, ask in zip(users, asked, strict=True)})
-    epsilon, window = [ask[0] for ask in asked], [ask[1] for ask in asked]
-    some: list[Any] = [users, np.array(users)]
-    for names in some:
-        assert cohorts(Register.from_arrays(epsilon, window, users=names)) == cohorts(one)
+    users = [f"user-{k}" for k in range(len(required))]
+    by_rows = Register.from_rows({user: Fixed(*terms) for user, terms in zip(users, required, strict=True)})
+    epsilon, window = [terms[0] for terms in required], [terms[1] for terms in required]
+    forms: list[Any] = [users, np.array(users)]
+    for names in forms:
+        assert cohorts(Register.from_arrays(epsilon, window, users=names)) == cohorts(by_rows)
     numbered = Register.from_arrays(np.array(epsilon), np.array(window, np.int16))
-    renamed = {(ask, frozenset(f"user-{k}" for k in who), n) for ask, who, n in cohorts(numbered)}
-    assert renamed == cohorts(one)
-    assert cohorts(Register.from_arrays(epsilon, np.array(window, float), users=users)) == cohorts(one)
+    renamed = {(terms, frozenset(f"user-{k}" for k in who), n) for terms, who, n in cohorts(numbered)}
+    assert renamed == cohorts(by_rows)
+    assert cohorts(Register.from_arrays(epsilon, np.array(window, float), users=users)) == cohorts(by_rows)
 
 
 @given(st.lists(st.integers(0, 3), max_size=20))
@@ -60,8 +60,8 @@ def test_levels_give_the_same_cohorts(choice: list[int]) -> None:
     """A table with equal entries, fixed and dynamic, is as good as single requirements."""
     table: list[Requirement] = [A, dynamic((ONE, 2)), B, fixed(ONE, 3)]
     users = [f"user-{k}" for k in range(len(choice))]
-    one = Register.from_rows([(user, table[k]) for user, k in zip(users, choice, strict=True)])
-    assert cohorts(Register.from_levels(table, np.array(choice, int), users=users)) == cohorts(one)
+    by_rows = Register.from_rows([(user, table[k]) for user, k in zip(users, choice, strict=True)])
+    assert cohorts(Register.from_levels(table, np.array(choice, int), users=users)) == cohorts(by_rows)
 
 
 @pytest.mark.slow
@@ -130,9 +130,9 @@ def test_wrong_arrays() -> None:
     with pytest.raises(WrongShape, match="2 elements and window has 1"):
         Register.from_arrays([1, 2], [3])
     windows: list[Any] = [[3, 0], [3, 2.5], ["3", "2"], [3, np.nan], [3, 2**20 + 1]]
-    asked: list[tuple[list[float], Any]] = [([1.0, 2.0], window) for window in windows]
-    asked += [([1, 200], [3, 3]), ([1e-9], [1])]
-    for epsilon, window in asked:
+    wrong: list[tuple[list[float], Any]] = [([1.0, 2.0], window) for window in windows]
+    wrong += [([1, 200], [3, 3]), ([1e-9], [1])]
+    for epsilon, window in wrong:
         with pytest.raises(InvalidRequirement):
             Register.from_arrays(epsilon, window)
     pair: Any = (1, 2)
@@ -158,13 +158,13 @@ def test_positions_stay(events: list[tuple[int, int]], numbered: bool) -> None:
     """A user keeps the position until forgotten; no two users ever share one; a free one is reused."""
     named = Register.from_rows(dict.fromkeys(range(4), A))
     register = Register.from_arrays([1] * 4, [2] * 4) if numbered else named
-    held = {user: user for user in range(4)}
+    positions = {user: user for user in range(4)}
     away: set[int] = set()
     peak = 4
     for what, user in events:
         if what == 0 and user not in register:
             place = register.add(user, 0)
-            assert held.setdefault(user, place) == place
+            assert positions.setdefault(user, place) == place
             away.discard(user)
         elif what == 1 and user in register:
             register.remove(user)
@@ -172,21 +172,23 @@ def test_positions_stay(events: list[tuple[int, int]], numbered: bool) -> None:
         elif what == 2 and user in away:
             register.forget(user)
             away.discard(user)
-            del held[user]
-        assert len(set(held.values())) == len(held)
-        assert all(register.position(one) == place for one, place in held.items() if one in register)
-        assert all(register.rows[place] == NOBODY for one, place in held.items() if one in away)
-        peak = max(peak, len(held))
+            del positions[user]
+        assert len(set(positions.values())) == len(positions)
+        assert all(register.position(other) == place for other, place in positions.items() if other in register)
+        assert all(register.rows[place] == NOBODY for other, place in positions.items() if other in away)
+        peak = max(peak, len(positions))
         assert len(register) <= peak
-        present = [one for one in held if one not in away]
-        assert register.positions(present, 1).tolist() == [held[one] for one in present]
-        assert register.unknown(range(10)) == [one for one in range(10) if one not in present and one not in away]
+        present = [other for other in positions if other not in away]
+        assert register.positions(present, 1).tolist() == [positions[other] for other in present]
+        assert register.unknown(range(10)) == [
+            other for other in range(10) if other not in present and other not in away
+        ]
 
 
 @pytest.mark.parametrize("numbered", [True, False])
 @pytest.mark.parametrize("user", [7, -1, "user-7", None, (1, 2), 1.5])
-def test_strangers(user: Hashable, numbered: bool) -> None:
-    """Somebody who is not registered is refused by every call that needs a position."""
+def test_unregistered_people(user: Hashable, numbered: bool) -> None:
+    """A person who is not registered is refused by every call that needs a position."""
     register = Register.from_arrays([1, 1], [2, 2]) if numbered else Register.from_rows({0: A, 1: A})
     assert user not in register
     for call in (
@@ -200,14 +202,14 @@ def test_strangers(user: Hashable, numbered: bool) -> None:
 
 
 def test_registering_twice() -> None:
-    """Adding somebody who is there is refused."""
+    """Adding a registered person is refused."""
     register = Register.from_rows({"user-0": A})
     with pytest.raises(AlreadyRegistered):
         register.add("user-0", 0)
 
 
 def test_copies_are_independent() -> None:
-    """What happens to a copy does not happen to the original; a publisher works on a copy."""
+    """A change of a copy does not change the original; a publisher works on a copy."""
     for register in (Register.from_rows({0: A, 1: B}), Register.from_arrays([1, 2], [3, 2])):
         twin = register.copy()
         twin.remove(0)
@@ -247,7 +249,7 @@ def test_equal_names_are_one_person(same: Hashable, numbered: bool) -> None:
 
 
 def test_no_two_registers_are_taken_for_one() -> None:
-    """What caches hold on to differs after every change and between registers with the same number of changes."""
+    """`changes` differs after every change, and between registers with the same number of changes."""
     first, second = (Register.from_rows({"ann": A, "bob": B}) for _ in range(2))
     marks = [first.changes, second.changes, first.copy().changes]
     first.move("ann", 1)
@@ -256,7 +258,7 @@ def test_no_two_registers_are_taken_for_one() -> None:
     assert len({id(mark) for mark in marks}) == 5
 
 
-def test_whoever_left_may_not_be_counted_in_a_group() -> None:
+def test_a_person_who_left_is_not_counted_in_a_group() -> None:
     """While their windows are alive they are not unknown, and a slot that has them says what not to do."""
     members = Membership(Register.from_rows({"ann": A, "bob": A}), Ledger(), dynamic=False)
     members.leave("ann")

@@ -1,4 +1,4 @@
-"""Requirements: kept in whole units, equal if they mean the same, refused if they leave nothing."""
+"""Requirements are kept in whole units, equal if they mean the same, and refused if they leave nothing to spend."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ WINDOWS: list[Any] = [0, -1, 2**20 + 1, math.nan, math.inf, 1.5, True, "4", None
 @settings(deadline=None)
 def test_whole_units(units: int, window: int) -> None:
     """Budget, share and window are whole; the share is E/(2w) rounded down."""
-    over = BudgetWindow(f"{units}e-9", window)
-    assert over.units == units
-    assert over.epsilon == Decimal(units).scaleb(-9)
-    assert over.share == units // (2 * window)
+    side = BudgetWindow(f"{units}e-9", window)
+    assert side.units == units
+    assert side.epsilon == Decimal(units).scaleb(-9)
+    assert side.share == units // (2 * window)
 
 
 @given(st.integers(1, 4000), st.integers(1, 1000))
@@ -49,7 +49,7 @@ def test_a_backward_side_needs_no_share() -> None:
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_wrong_budgets(epsilon: Any) -> None:
-    """In every place a budget can stand."""
+    """A wrong epsilon is refused wherever one can be given."""
     for make in (
         lambda: BudgetWindow(epsilon, 2),
         lambda: Fixed(epsilon, 2),
@@ -63,7 +63,7 @@ def test_wrong_budgets(epsilon: Any) -> None:
 
 @pytest.mark.parametrize("window", WINDOWS)
 def test_wrong_windows(window: Any) -> None:
-    """In every place a window can stand."""
+    """A wrong window is refused wherever one can be given."""
     for make in (
         lambda: BudgetWindow(1, window),
         lambda: Fixed(1, window),
@@ -76,7 +76,7 @@ def test_wrong_windows(window: Any) -> None:
 
 
 def test_equal_if_they_mean_the_same() -> None:
-    """However it was written, the same units and window are one requirement; fixed is not dynamic."""
+    """The same units and window are one requirement, in any notation; fixed is not dynamic."""
     same = [Fixed(0.5, 4), Fixed("0.5", 4), Fixed(Decimal("0.50"), 4.0), Fixed("0.5000000009", 4)]  # type: ignore[arg-type]
     assert len(set(same)) == 1
     assert Dynamic((1, 2)) == Dynamic(BudgetWindow(1, 2), [100, 1])  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def test_equal_if_they_mean_the_same() -> None:
 
 @pytest.mark.parametrize("side", [None, 1, (1,), (1, 2, 3), "ab", {"epsilon": 1}])
 def test_a_side_is_a_pair(side: Any) -> None:
-    """Anything but a pair or an `BudgetWindow` is refused."""
+    """Anything but a pair or a `BudgetWindow` is refused."""
     with pytest.raises(InvalidRequirement):
         Dynamic(side)
     with pytest.raises(InvalidRequirement):
@@ -119,7 +119,7 @@ def test_unknown_levels_list_the_known_ones() -> None:
 
 
 def test_levels_need_names() -> None:
-    """At least one of each; and nobody changes them afterwards."""
+    """Levels have at least one epsilon and one window, and cannot be changed afterwards."""
     for budgets, windows in (({}, {"short": 4}), ({"low": 1}, {})):
         with pytest.raises(InvalidRequirement, match="at least one"):
             Levels(budgets, windows)

@@ -12,7 +12,7 @@ from wevent import Dynamic, Fixed
 from wevent.config.durations import show_duration, to_microseconds
 from wevent.config.read import read_config, to_config, witness_path, write_example
 from wevent.config.requirement_files import parse_requirement, read_requirement_file
-from wevent.errors import InvalidRequirement, InvalidSetting, Unreadable, WrongKind
+from wevent.errors import InvalidRequirement, InvalidSetting, Unreadable, WrongRequirementKind
 from wevent.mechanisms import ESTIMATORS
 
 
@@ -148,7 +148,7 @@ def test_words_for_requirements() -> None:
                   ("1", "4", "1", "")):  # fmt: skip
         with pytest.raises(InvalidRequirement):
             parse_requirement(config, *words)
-    with pytest.raises(WrongKind):
+    with pytest.raises(WrongRequirementKind):
         parse_requirement(levels("pbd"), "1", "4", "1", "4")
 
 

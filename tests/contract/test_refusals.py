@@ -25,7 +25,7 @@ from wevent.errors import (
     UnknownCell,
     UnknownUser,
     WeventError,
-    WrongKind,
+    WrongRequirementKind,
     WrongShape,
 )
 from wevent.releases.journal import MemoryJournal
@@ -188,7 +188,7 @@ def test_dynamic_requirements_are_the_wrong_kind(recipe: str, fast: bool) -> Non
         lambda publisher: RECIPES[recipe](Register.from_rows({ANN: moving}), 2, fast=fast),
     ]
     for do in calls:
-        checked(publisher, Bad("dynamic", do, WrongKind, "dpbd or dpba"))
+        checked(publisher, Bad("dynamic", do, WrongRequirementKind, "dpbd or dpba"))
     assert publisher.ledger.to_bytes() == stored
 
 

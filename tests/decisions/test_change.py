@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support import ONE, Recorded, Silent, fixed
 
 from wevent.budgets.ledger import Offer
-from wevent.cohorts.histogram import Domain, Reader, Tally
+from wevent.cohorts.histogram import Domain, SlotReader, Tally
 from wevent.cohorts.register import Register
 from wevent.decisions.change import (
     ChangeTrigger,
@@ -33,7 +33,7 @@ def three(cells: list[int], domain: int = 4) -> Tally:
     """Three people of one row."""
     register = Register.from_levels([fixed(ONE, 2)], np.zeros(3, np.int64))
     rows = np.zeros(3, np.int64)
-    return Reader(Domain(domain), 1, fast=False).read(Slot(1, np.array(cells)), register, rows, {}, SIZES)
+    return SlotReader(Domain(domain), 1, fast=False).read(Slot(1, np.array(cells)), register, rows, {}, SIZES)
 
 
 def offered(change_budget: int, publish_budget: int) -> Offer:
@@ -63,7 +63,7 @@ def test_measured_at_the_threshold_of_the_change_budgets(sensitivity: int) -> No
     budgets, sizes = np.array([3 * ONE, 0, ONE]), np.array([2, 0, 1])
     register = Register.from_levels([fixed(ONE, 2)], np.zeros(3, np.int64))
     slot = Slot(1, np.array([0, 0, 1]))
-    tally = Reader(Domain(2), 1, fast=False).read(slot, register, np.array([0, 0, 2]), {}, sizes)
+    tally = SlotReader(Domain(2), 1, fast=False).read(slot, register, np.array([0, 0, 2]), {}, sizes)
     change = measure_change(tally, budgets, np.zeros(2), sizes, sensitivity, noise)
     assert change is not None
     assert change.selection == choose_threshold(budgets, sizes, sensitivity)

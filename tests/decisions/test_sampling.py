@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.oracle import exact_probability
 from tests.support import FAST, ONE, Recorded, Silent, fixed
 
-from wevent.cohorts.histogram import Domain, Reader, Tally
+from wevent.cohorts.histogram import Domain, SlotReader, Tally
 from wevent.cohorts.register import Register
 from wevent.decisions.sampling import keep_people, keep_probabilities, sample
 from wevent.decisions.selection import Selection
@@ -64,7 +64,7 @@ def tally_of(cells: Whole, rows: Whole, domain: int, fast: bool = False, many: i
     """People of given rows in given cells."""
     register = Register.from_levels([fixed(ONE, 2)], np.zeros(rows.size, np.int64))
     sizes = np.bincount(rows, minlength=many)
-    return Reader(Domain(domain), 1, fast=fast).read(Slot(1, cells), register, rows, {}, sizes)
+    return SlotReader(Domain(domain), 1, fast=fast).read(Slot(1, cells), register, rows, {}, sizes)
 
 
 def counts_of(cells: Whole, rows: Whole, domain: int, fast: bool = False, many: int = 1) -> Tally:
@@ -73,7 +73,7 @@ def counts_of(cells: Whole, rows: Whole, domain: int, fast: bool = False, many: 
     counts = np.zeros((sizes.size, domain), np.int64)
     there = cells >= 0
     np.add.at(counts, (rows[there], cells[there]), 1)
-    return Reader(Domain(domain), 1, fast=fast).read(Slot(1, counts=counts), Register(), rows, {}, sizes)
+    return SlotReader(Domain(domain), 1, fast=fast).read(Slot(1, counts=counts), Register(), rows, {}, sizes)
 
 
 Make = Callable[..., Tally]
@@ -169,7 +169,7 @@ def test_a_group_takes_one_way_given_or_not(people: int, fast: bool) -> None:
     for groups in ({"group-0": [2, 1, 0]}, {"group-0": [0, 0, 0]}, {}, None):
         noise = Recorded()
         slot = Slot(1, {"user-0": 1}, groups=groups)
-        tally = Reader(Domain(3), 1, fast=fast).read(slot, register, rows, {"group-0": 1}, sizes)
+        tally = SlotReader(Domain(3), 1, fast=fast).read(slot, register, rows, {"group-0": 1}, sizes)
         keep_people(tally, selection_of([5, 6], ONE), sizes, noise)
         asked.add(tuple(kind for kind, _, _ in noise.asked))
     assert len(asked) == 1

@@ -1,11 +1,11 @@
-"""Decides whether a requirement may be required in a stream: its kind, the operator's limits, the ratio of shares."""
+"""Decides whether a stream admits a requirement: by its kind, the operator's limits and the ratio of shares."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement, check_limits, check_share_ratio, with_share
-from wevent.errors import InvalidRequirement, WrongKind
+from wevent.errors import InvalidRequirement, WrongRequirementKind
 from wevent.settings import Privacy
 from wevent.units import UNBOUNDED
 
@@ -27,7 +27,7 @@ class Admission:
     def __init__(self, privacy: Privacy, *, dynamic: bool) -> None:
         self.shares = (UNBOUNDED, 0)
         self._limits, self._dynamic = privacy.limits, dynamic
-        self._known: set[Requirement] = set()
+        self._known: set[Requirement] = set()  # accepted before, at most _REMEMBERED of them; a cache
 
     def check(self, requirements: Iterable[Requirement]) -> None:
         """Refuse what the settings do not allow, each requirement by itself and all of them together."""
@@ -38,9 +38,9 @@ class Admission:
             if requirement in self._known:
                 continue
             if isinstance(requirement, Dynamic) and not self._dynamic:
-                raise WrongKind(
-                    "this mechanism serves fixed requirements only, and a dynamic one was asked for; "
-                    "use auto, dpbd or dpba, or ask for Fixed(epsilon, window)"
+                raise WrongRequirementKind(
+                    "this mechanism serves fixed requirements only, and a dynamic one was given; "
+                    "use auto, dpbd or dpba, or require Fixed(epsilon, window)"
                 )
             check_limits(requirement, self._limits)
             check_share_ratio(requirement, shares, self._limits)

@@ -1,4 +1,4 @@
-"""A tree of plain values and arrays comes in, bytes go out; and back, exactly."""
+"""Packs a tree of plain values and arrays into bytes, and unpacks it exactly."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Dynamic requirements, slot by slot: declared levels come in, what they leave now goes out.
+"""Holds the dynamic requirements that rows declare, slot by slot, and computes what they leave.
 
-A declaration made at slot τ binds forward in τ … τ+wF-1 and backward in τ alone; it is made again in
-every slot until it changes (SPEC §2, §6). This is the complete path in numpy, O(span) per row, with the
-loops compiled by numba where that is installed; large crowds of purely dynamic rows go through
-`budgets.individual`, which must give the same numbers.
+A declaration made at slot τ binds forward in τ … τ+wF-1 and backward in τ alone; it is made again in every slot until
+it changes (SPEC §2, §6). This is the complete path in numpy, O(span) per row, with the loops compiled by numba where
+that is installed. Individual rows go through `budgets.individual`, which must give the same numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _AT_ONCE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """What the active declarations of some rows say now; unbounded where a row has none (axes: row).
+    """What the active declarations of rows say now; unbounded where a row has none (axes: row).
 
     Attributes:
         rows: which rows.
@@ -60,20 +59,20 @@ class Declarations:
         self.span = span
         self._fast = fast
         self.table = LevelTable()
-        self.now = np.zeros(0, np.int32)
-        self._past = np.zeros((span, 0), np.int32)
-        self._until = np.zeros(0, np.int64)
+        self.in_force = np.zeros(0, np.int32)  # the level that each row declares for the next slot, 0 for none
+        self._past = np.zeros((span, 0), np.int32)  # levels of the last slots, axes (slot modulo span, row)
+        self._until = np.zeros(0, np.int64)  # the last slot in which any declaration of a row binds, 0 for none
 
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self.now.nbytes + self._past.nbytes + self._until.nbytes
+        return self.in_force.nbytes + self._past.nbytes + self._until.nbytes
 
     def reserve(self, rows: int) -> None:
         """Make place for more rows, none of which has declared anything."""
-        if rows > self.now.size:
-            more = max(rows, 2 * self.now.size) - self.now.size
-            self.now = np.concatenate([self.now, np.zeros(more, np.int32)])
+        if rows > self.in_force.size:
+            more = max(rows, 2 * self.in_force.size) - self.in_force.size
+            self.in_force = np.concatenate([self.in_force, np.zeros(more, np.int32)])
             self._past = np.concatenate([self._past, np.zeros((self.span, more), np.int32)], axis=1)
             self._until = np.concatenate([self._until, np.zeros(more, np.int64)])
 
@@ -81,23 +80,23 @@ class Declarations:
         """Remember `span` slots back from now on."""
         if span > self.span:
             slots = np.arange(slot - self.span, slot)
-            wider = np.zeros((span, self.now.size), np.int32)
+            wider = np.zeros((span, self.in_force.size), np.int32)
             wider[slots % span] = self._past[slots % self.span]
             self._past, self.span = wider, span
 
     def clear(self, row: int) -> None:
         """Make a row as if it had never declared anything."""
-        if row < self.now.size:
-            self.now[row], self._past[:, row], self._until[row] = 0, 0, 0
+        if row < self.in_force.size:
+            self.in_force[row], self._past[:, row], self._until[row] = 0, 0, 0
 
     def copy_row(self, source: int, target: int, until: int, slot: int) -> None:
         """Give `target` what `source` declared up to slot `until`."""
-        if source < self.now.size:
+        if source < self.in_force.size:
             self.reserve(target + 1)
             self._past[:, target] = self._past[:, source]
             for late in range(max(until, slot - self.span) + 1, slot):
                 self._past[late % self.span, target] = 0
-            self.now[target] = 0
+            self.in_force[target] = 0
             self._until[target] = self._until[source]
 
     def write_row(self, row: int, levels: npt.NDArray[np.integer[Any]], slot: int) -> None:
@@ -111,40 +110,40 @@ class Declarations:
 
     def levels(self, row: int, slot: int) -> npt.NDArray[np.int32]:
         """What a row declared in the last span - 1 slots, oldest first."""
-        if row >= self.now.size:
+        if row >= self.in_force.size:
             return np.zeros(self.span - 1, np.int32)
         return self._past[np.arange(slot - self.span + 1, slot) % self.span, row]
 
     def close(self, slot: int, members: npt.NDArray[np.bool_]) -> None:
         """Write down what was in force in `slot`."""
-        if self.now.size:
-            declared = np.where(members[: self.now.size], self.now[: members.size], 0)
+        if self.in_force.size:
+            declared = np.where(members[: self.in_force.size], self.in_force[: members.size], 0)
             self._past[slot % self.span, : declared.size] = declared
             ends = np.where(declared > 0, slot + self.table.forward_window[declared] - 1, 0)
             np.maximum(self._until[: declared.size], ends, out=self._until[: declared.size])
 
     def active_rows(self, slot: int, members: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Rows with members that declare now or whose declarations still bind."""
-        if not self.now.size:
+        if not self.in_force.size:
             return np.empty(0, np.int64)
-        many = min(members.size, self.now.size)
-        return np.flatnonzero(members[:many] & ((self.now[:many] > 0) | (self._until[:many] >= slot)))
+        many = min(members.size, self.in_force.size)
+        return np.flatnonzero(members[:many] & ((self.in_force[:many] > 0) | (self._until[:many] >= slot)))
 
     def forward(self, history: History, rows: npt.NDArray[np.int64]) -> Forward:
         """Scan the active declarations of `rows`."""
         if self._fast:
             from wevent.budgets.fast import scan
 
-            found = Forward(rows, *scan(self.table.values, self._past, self.now, history.ring, rows, history.slot))
+            found = Forward(rows, *scan(self.table.values, self._past, self.in_force, history.ring, rows, history.slot))
         else:
-            parts = [self._scan(history, some) for some in self._chunks(rows)]
+            parts = [self._scan(history, chunk) for chunk in self._chunks(rows)]
             found = Forward(rows, *(np.concatenate(column) for column in zip(*parts, strict=True)))
         return self._held_back(history, found)
 
     def _held_back(self, history: History, found: Forward) -> Forward:
         """No room where an active declaration's window reaches back to forgotten slots.
 
-        Whoever joined after them may have declared the same there: that declaration still binds.
+        A newcomer may have declared the same in those slots: that declaration still binds.
         """
         if history.slot - self.table.longest >= history.forgotten:
             return found
@@ -154,14 +153,14 @@ class Declarations:
 
     def _chunks(self, rows: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
         """Rows in parts that fit into a bounded scan over all ages."""
-        chunk = max(1, _AT_ONCE // max(1, min(self.span, self.table.longest)))
-        return [rows[k : k + chunk] for k in range(0, rows.size, chunk)]
+        size = max(1, _AT_ONCE // max(1, min(self.span, self.table.longest)))
+        return [rows[k : k + size] for k in range(0, rows.size, size)]
 
     def _look_back(self, slot: int, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """The slots that declarations may reach over, newest first, and what was declared there (axes: age, row)."""
+        """The slots that declarations may reach over, newest first, and what was declared in them (axes: age, row)."""
         slots = slot - np.arange(min(self.span, self.table.longest))
         level = self._past[(slots % self.span)[:, None], rows]
-        level[0] = self.now[rows]
+        level[0] = self.in_force[rows]
         return slots, level
 
     def _scan(self, history: History, rows: npt.NDArray[np.int64]) -> tuple[Units, ...]:
@@ -187,11 +186,11 @@ class Declarations:
         if self._fast:
             from wevent.budgets.fast import least
 
-            found: Units = least(self.table.forward_window, values, self._past, self.now, rows, slot)
+            found: Units = least(self.table.forward_window, values, self._past, self.in_force, rows, slot)
             return found
         result = [np.empty(0, np.int64)]
-        for some in self._chunks(rows):
-            slots, level = self._look_back(slot, some)
+        for chunk in self._chunks(rows):
+            slots, level = self._look_back(slot, chunk)
             active = (slot - slots)[:, None] < self.table.forward_window[level]
             result.append(np.where(active, values[level], UNBOUNDED).min(axis=0))
         return np.concatenate(result)
@@ -209,13 +208,13 @@ class Declarations:
             from wevent.budgets.fast import borders
 
             found: npt.NDArray[np.float64] = borders(
-                self.table.values, self._past, self.now, history.ring, rows, history.slot
+                self.table.values, self._past, self.in_force, history.ring, rows, history.slot
             )
             return found
         parts = [np.empty(0)]
-        for some in self._chunks(rows):
-            slots, level = self._look_back(history.slot, some)
-            _, publish_budget = history.since(slots, some)
+        for chunk in self._chunks(rows):
+            slots, level = self._look_back(history.slot, chunk)
+            _, publish_budget = history.since(slots, chunk)
             border = publish_budget / np.maximum(self.table.share[level], 1) + slots[:, None] - 1
             border[(history.slot - slots)[:, None] >= self.table.forward_window[level]] = -np.inf
             parts.append(border.max(axis=0))
@@ -226,7 +225,7 @@ class Declarations:
 
         With `wait`, what they leave so many slots later if nothing is spent until then.
         """
-        level = self.now[rows]
+        level = self.in_force[rows]
         window, budget = self.table.backward_window[level], self.table.backward[level]
         change_budget, publish_budget = history.spent(np.maximum(window - wait, 1) if wait else window, rows)
         unknown = history.slot + wait - window + 1 < history.known_since[rows]
@@ -234,24 +233,20 @@ class Declarations:
         return Backward(rows, room, budget // 2 - change_budget, budget // 2 - publish_budget)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Declarations:
-        """A copy of some rows."""
+        """A copy of these rows."""
         self.reserve(int(rows.max(initial=-1)) + 1)
-        some = Declarations(self.span, fast=self._fast)
-        some.table, some.now, some._past, some._until = (
-            self.table,
-            self.now[rows],
-            self._past[:, rows],
-            self._until[rows],
-        )
-        return some
+        taken = Declarations(self.span, fast=self._fast)
+        taken.table, taken.in_force = self.table, self.in_force[rows]
+        taken._past, taken._until = self._past[:, rows], self._until[rows]
+        return taken
 
-    def append(self, levels: npt.NDArray[np.integer[Any]], now: npt.NDArray[np.integer[Any]], slot: int) -> None:
+    def append(self, levels: npt.NDArray[np.integer[Any]], in_force: npt.NDArray[np.integer[Any]], slot: int) -> None:
         """More rows: what they declared in the last span - 1 slots, oldest first (axes: slot, row), and declare now."""
-        past = np.zeros((self.span, now.size), np.int32)
+        past = np.zeros((self.span, in_force.size), np.int32)
         past[np.arange(slot - levels.shape[0], slot) % self.span] = levels
         self._past = np.concatenate([self._past, past], axis=1)
-        self.now = np.concatenate([self.now, now.astype(np.int32)])
-        self._until = np.concatenate([self._until, np.zeros(now.size, np.int64)])
+        self.in_force = np.concatenate([self.in_force, in_force.astype(np.int32)])
+        self._until = np.concatenate([self._until, np.zeros(in_force.size, np.int64)])
 
     def state(self, rows: int) -> dict[str, Any]:
         """Everything, as plain values and arrays."""
@@ -259,7 +254,7 @@ class Declarations:
         return {
             "span": self.span,
             "levels": self.table.values,
-            "now": self.now[:rows],
+            "in_force": self.in_force[:rows],
             "past": self._past[:, :rows],
             "until": self._until[:rows],
         }
@@ -269,5 +264,6 @@ class Declarations:
         """The same declarations again."""
         declarations = cls(state["span"], fast=fast)
         declarations.table = LevelTable.from_values(state["levels"])
-        declarations.now, declarations._past, declarations._until = (state[k].copy() for k in ("now", "past", "until"))
+        declarations.in_force, declarations._past = state["in_force"].copy(), state["past"].copy()
+        declarations._until = state["until"].copy()
         return declarations

@@ -1,7 +1,7 @@
-"""Was a promise kept? One user's spends and what they asked for come in, broken windows go out.
+"""Decides whether a promise was kept, from the spends of one person.
 
-Pure, slow and plain on purpose: whole numbers and Python loops, nothing shared with ledgers or
-schedules. It is what the tests and the audit use to check both.
+It is slow and plain on purpose: whole numbers and Python loops, nothing shared with ledgers or schedules. Tests and
+audit check both with it.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def uses(spends: Sequence[int], promises: Sequence[Promise]) -> Iterator[Use]:
                 if between(max(first, promise.start), last) > 0:
                     yield Use(promise, first, last, between(first, last), promise.epsilon)
         else:
-            ahead = promise.slot + promise.forward_window - 1
-            yield Use(promise, promise.slot, ahead, between(promise.slot, ahead), promise.forward_epsilon)
+            last = promise.slot + promise.forward_window - 1
+            yield Use(promise, promise.slot, last, between(promise.slot, last), promise.forward_epsilon)
             if between(promise.slot, promise.slot) > 0:
                 back = promise.slot - promise.backward_window + 1
                 yield Use(promise, back, promise.slot, between(back, promise.slot), promise.backward_epsilon)

@@ -1,4 +1,4 @@
-"""What every row spent lately: charges per slot come in, sums over any kept window go out.
+"""Holds what every row spent in the last slots, and sums it over windows.
 
 The sums are kept as running totals in a ring over the last `span` slots, so that a window of any
 length costs one subtraction. Totals are int64 and may wrap around after some 10⁸ slots of the
@@ -18,7 +18,7 @@ LONG_AGO = -(2**62)
 
 
 class History:
-    """Spends of part 1 and part 2, axes (part, slot modulo span, row).
+    """Change and publish budgets that were spent, axes (change or publish, slot modulo span, row).
 
     Guarantees:
         `spent(w)` is exactly the sum of what was charged and not refunded in the last w - 1 slots.
@@ -26,10 +26,10 @@ class History:
 
     Attributes:
         slot: the slot that is charged next; slots count from 1.
-        span: how many slots back can be asked for.
-        forgotten: the last slot in which anybody was registered who has been forgotten; whoever joins may be
-            one of them, so windows that reach back to it are as good as unknown. Windows that fitted into the
-            span back then never do.
+        span: how many slots back are remembered.
+        forgotten: the last slot in which a person was registered who has been forgotten. A newcomer may be that
+            person, so a window that reaches back to it is unknown. Windows that fitted into the span back then never
+            do.
         held: the first slot in which anybody may have room. After a restore the promises made in the lost copy
             are unknown, so everybody waits as long as those may have bound.
     """
@@ -39,10 +39,10 @@ class History:
         self.span = span
         self.rows = 0
         self.forgotten = self.held = LONG_AGO
-        self._totals = np.zeros((2, span, 0), np.int64)
-        self._born = np.zeros(0, np.int64)
-        self._known = np.zeros(0, np.int64)
-        self._gapless = True
+        self._totals = np.zeros((2, span, 0), np.int64)  # what `ring` shows, with columns to spare
+        self._born = np.zeros(0, np.int64)  # the first slot in which any member of a row could spend
+        self._known = np.zeros(0, np.int64)  # the first remembered slot; LONG_AGO if nothing since birth is forgotten
+        self._gapless = True  # whether `_known` is LONG_AGO in all rows
 
     @property
     def nbytes(self) -> int:
@@ -51,7 +51,7 @@ class History:
 
     @property
     def ring(self) -> npt.NDArray[np.int64]:
-        """Running totals at the end of each of the last `span` slots (axes: part, slot modulo span, row)."""
+        """Running totals at the end of the last `span` slots (axes: change or publish, slot modulo span, row)."""
         return self._totals
 
     @property
@@ -65,7 +65,7 @@ class History:
         return np.maximum(self._known[: self.rows], self.forgotten + 1)
 
     def spent(self, window: npt.NDArray[np.int64] | int, rows: Any = slice(None)) -> tuple[Units, Units]:
-        """Part 1 and part 2 in slots t-w+1 … t-1, with w = `window` of each of `rows`."""
+        """Change and publish budgets in slots t-w+1 … t-1, with w = `window` of each of `rows`."""
         now = (self.slot - 1) % self.span
         then = (self.slot - window) % self.span
         totals = self._totals[:, :, : self.rows]
@@ -75,24 +75,24 @@ class History:
         return difference[0], difference[1]
 
     def since(self, slots: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> tuple[Units, Units]:
-        """Part 1 and part 2 from each of `slots` on, up to now (axes: slot, row)."""
+        """Change and publish budgets from each of `slots` on, up to now (axes: slot, row)."""
         totals = self._totals if rows.size == self._totals.shape[2] else self._totals[:, :, rows]
         spent = totals[:, [(self.slot - 1) % self.span]] - totals[:, (slots - 1) % self.span]
         return spent[0], spent[1]
 
     def charge(self, change_budget: Units, publish_budget: Units) -> None:
         """Write the slot's spends; the slot stays open until `close`."""
-        here, before = self.slot % self.span, (self.slot - 1) % self.span
+        current, before = self.slot % self.span, (self.slot - 1) % self.span
         totals = self._totals[:, :, : self.rows]
-        np.add(totals[0, before], change_budget, out=totals[0, here])
-        np.add(totals[1, before], publish_budget, out=totals[1, here])
+        np.add(totals[0, before], change_budget, out=totals[0, current])
+        np.add(totals[1, before], publish_budget, out=totals[1, current])
 
     def refund(self, publish_budget: Units) -> None:
-        """Take back part 2 of the open slot."""
+        """Take back the publish budget of the open slot."""
         self._totals[1, self.slot % self.span, : self.rows] -= publish_budget
 
     def close(self) -> None:
-        """Go on to the next slot."""
+        """End the open slot."""
         self.slot += 1
 
     def open_rows(self, many: int) -> npt.NDArray[np.int64]:
@@ -121,7 +121,7 @@ class History:
         self._gapless &= bool(self._known[source] == LONG_AGO)
 
     def write_row(self, row: int, change_budget: Units, publish_budget: Units, born: int, known: int) -> None:
-        """Set what a row spent in the last slots, oldest first, as if it had always been here.
+        """Set what a row spent in the last slots, oldest first, as if it had always been this one.
 
         A row born before slot `known` remembers nothing older than that.
         """
@@ -136,13 +136,13 @@ class History:
             self._totals[part, slots % self.span, row] = running
 
     def spends(self, row: int) -> tuple[Units, Units]:
-        """Part 1 and part 2 of the last span - 1 slots, oldest first."""
+        """Change and publish budgets of the last span - 1 slots, oldest first."""
         order = np.arange(self.slot - self.span, self.slot) % self.span
         kept = np.diff(self._totals[:, order, row], axis=1)
         return kept[0], kept[1]
 
     def birth(self, row: int) -> tuple[int, int]:
-        """The first slot in which anybody in a row could spend, and the first slot that it is known to remember."""
+        """The first slot in which any member of a row could spend, and the first one that it is known to remember."""
         return int(self._born[row]), int(self._known[row])
 
     def dominates(self, row: int, other: int, until: int) -> bool:
@@ -166,8 +166,8 @@ class History:
         """Raise what `row` recorded to at least what `other` recorded, slot by slot."""
         parts = zip(self.spends(row), self.spends(other), strict=True)
         slots = np.arange(self.slot - self.span, self.slot) % self.span
-        for part, (mine, theirs) in enumerate(parts):
-            self._totals[part, slots, row] = np.concatenate([[0], np.cumsum(np.maximum(mine, theirs))])
+        for part, (own, others) in enumerate(parts):
+            self._totals[part, slots, row] = np.concatenate([[0], np.cumsum(np.maximum(own, others))])
         self.adopt(row, other)
 
     def extend(self, span: int) -> None:
@@ -186,12 +186,12 @@ class History:
         self._totals, self.span = wider, span
 
     def take(self, rows: npt.NDArray[np.int64]) -> History:
-        """A copy of some rows."""
-        some = History(self.span)
-        some.slot, some.rows, some._gapless = self.slot, rows.size, self._gapless
-        some.forgotten, some.held = self.forgotten, self.held
-        some._totals, some._born, some._known = self._totals[:, :, rows], self._born[rows], self._known[rows]
-        return some
+        """A copy of these rows."""
+        taken = History(self.span)
+        taken.slot, taken.rows, taken._gapless = self.slot, rows.size, self._gapless
+        taken.forgotten, taken.held = self.forgotten, self.held
+        taken._totals, taken._born, taken._known = self._totals[:, :, rows], self._born[rows], self._known[rows]
+        return taken
 
     def append(self, change_budget: Units, publish_budget: Units, born: npt.NDArray[np.int64], known: int) -> None:
         """More rows: what they spent in the last span - 1 slots, oldest first (axes: slot, row).

@@ -1,8 +1,8 @@
-"""The one road for budget: requirements and charges per row come in, what may be spent goes out.
+"""Charges budgets: the one way in which rows spend.
 
-A slot's life (SPEC §8): `offer`, `charge` before anything is drawn, `settle` after it. What is charged
-and never settled is lost: the charge stays. Only this file changes what was spent; it does so for all
-rows or for none, against the room in total over all parts and all live versions.
+The life of a slot (SPEC §8): `offer`, `charge` before anything is drawn, `settle` after it. A slot that is charged and
+never settled is lost: the charge stays. Only this file changes what was spent, for all rows or for none, and never
+above the room, in total over change and publish budgets and all live versions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wevent.budgets.refusals import refuse_overspend
 from wevent.budgets.schedules import Proposal, Schedule
 from wevent.budgets.single import Single
 from wevent.budgets.versions import Versions
-from wevent.errors import BudgetExceeded, NotCharged, WrongKind
+from wevent.errors import BudgetExceeded, NotCharged, WrongRequirementKind
 from wevent.settings import Privacy
 from wevent.units import MAX_EPSILON, NANO, Units, to_window
 
@@ -34,9 +34,9 @@ class Offer:
 
     Attributes:
         slot: the slot it is for.
-        part_1: for measuring change; spent whatever follows.
-        part_2: for publishing; refunded if nothing is published.
-        nullified: somebody rests, so nothing is published in this slot.
+        change_budget: for measuring change; spent whatever follows.
+        publish_budget: for publishing; refunded if nothing is published.
+        nullified: some row rests, so nothing is published in this slot.
         due: whether the schedule wants to publish in this slot; a trigger may publish before.
     """
 
@@ -59,7 +59,7 @@ class Ledger(Single, Pasts):
 
     def __init__(self, privacy: Privacy | None = None, history_slots: int = 1, *, fast: bool = False) -> None:
         super().__init__(privacy, history_slots, fast=fast)
-        self._charged: Offer | None = None
+        self._charged: Offer | None = None  # from the charge of a slot until it is settled or lost
 
     # --- the life of a slot --------------------------------------------------------------------
 
@@ -78,15 +78,15 @@ class Ledger(Single, Pasts):
         publish_budget = np.maximum(np.minimum(proposal.publish_budget, room - change_budget), 0)
         nullified, publish_budget = self._rest(proposal, publish_budget)
         if self.individual is not None:
-            crowd_1, crowd_2, crowd_rests = self._individual_offer(self.individual, schedule, proposal)
-            change_budget, publish_budget = self._join(change_budget, crowd_1), self._join(publish_budget, crowd_2)
-            nullified = nullified or crowd_rests
+            change, publish, resting = self._individual_offer(self.individual, schedule, proposal)
+            change_budget, publish_budget = self._join(change_budget, change), self._join(publish_budget, publish)
+            nullified = nullified or resting
         if nullified and publish_budget.any():
             publish_budget = np.zeros_like(publish_budget)
         return Offer(self.slot, change_budget, publish_budget, nullified, proposal.due)
 
     def charge(self, offer: Offer) -> None:
-        """Spend both parts of an offer, before anything is drawn; for all rows or for none."""
+        """Spend both budgets of an offer, before anything is drawn; for all rows or for none."""
         self._lose_unsettled()
         if (
             offer.slot != self.slot
@@ -95,30 +95,31 @@ class Ledger(Single, Pasts):
         ):
             raise BudgetExceeded(
                 f"a charge for slot {offer.slot} over {offer.change_budget.size} rows does not fit slot {self.slot} "
-                f"with {self.rows} rows; ask for a new offer. Nothing was spent.",
+                f"with {self.rows} rows; take a new offer. Nothing was spent.",
                 slot=self.slot,
             )
-        mine = self.history.rows
+        outside = self.history.rows
         room = self.view().room
-        change_budget, publish_budget = offer.change_budget[:mine], offer.publish_budget[:mine]
+        change_budget, publish_budget = offer.change_budget[:outside], offer.publish_budget[:outside]
         refuse_overspend(change_budget, publish_budget, room, self.slot, first_row=0)
         if self.individual is not None:
-            crowd_1, crowd_2 = (part[mine:] if mine else part for part in (offer.change_budget, offer.publish_budget))
-            self.individual.charge(crowd_1, crowd_2, first_row=mine)
+            both = (offer.change_budget, offer.publish_budget)
+            change, publish = (budget[outside:] if outside else budget for budget in both)
+            self.individual.charge(change, publish, first_row=outside)
         self.history.charge(change_budget, publish_budget)
         self._charged = offer
 
     def settle(self, published: bool) -> None:
-        """Close the charged slot; part 2 is refunded if nothing was published."""
+        """Close the charged slot; the publish budget is refunded if nothing was published."""
         if self._charged is None:
             raise NotCharged(f"slot {self.slot} was not charged; charge it before settling it", slot=self.slot)
         offer, self._charged = self._charged, None
-        mine = self.history.rows
+        outside = self.history.rows
         if not published:
-            self.history.refund(offer.publish_budget[:mine])
+            self.history.refund(offer.publish_budget[:outside])
         elif offer.publish_budget.any():
             self.last_slot = self.slot
-            self._last_spend = offer.publish_budget[:mine].copy()
+            self._last_spend = offer.publish_budget[:outside].copy()
         self.declarations.close(self.slot, self.sizes > 0)
         if self.individual is not None:
             self.individual.settle(published)
@@ -130,10 +131,10 @@ class Ledger(Single, Pasts):
         self.settle(published=True)
 
     def forfeit(self, hold: int = 1) -> None:
-        """Give the next slot up as if the largest budget there is had been spent in it, by whoever it was.
+        """Give the next slot up as if every row had spent the largest budget there is in it.
 
-        For a ledger that came back from an older copy (SPEC §8): what the lost copy spent there is not known, nor
-        what it promised.
+        For a ledger that came back from an older copy (SPEC §8): nobody knows what the lost copy spent in this slot,
+        nor what it promised.
 
         Args:
             hold: so many slots, the one given up included, leave nobody room. The longest window that anybody may
@@ -146,10 +147,10 @@ class Ledger(Single, Pasts):
         hold = to_window(hold)
         self._lose_unsettled()
         everything, nothing = np.full(self.rows, MAX_EPSILON * NANO), np.zeros(self.rows, np.int64)
-        mine = self.history.rows
-        self.history.charge(everything[:mine], nothing[:mine])
+        outside = self.history.rows
+        self.history.charge(everything[:outside], nothing[:outside])
         if self.individual is not None:
-            self.individual.write(everything[mine:], nothing[mine:])
+            self.individual.write(everything[outside:], nothing[outside:])
         self._charged = Offer(self.slot, everything, nothing, nullified=False)
         self.forget(self.slot)
         self.hold_back(self.slot + hold)
@@ -159,27 +160,33 @@ class Ledger(Single, Pasts):
 
     def to_bytes(self) -> bytes:
         """Everything, for `from_bytes`."""
-        charged = self._charged
-        return pack(
-            {
-                "history": self.history.state(),
-                "versions": self.versions.state(),
-                "declarations": self.declarations.state(self.history.rows),
-                "individual": None if self.individual is None else self.individual.state(),
-                "sizes": self.sizes,
-                "last_slot": self.last_slot,
-                "last_spend": self._last_spend,
-                "free": np.array(self._free, np.int64),
-                "charged": None
-                if charged is None
-                else {"change_budget": charged.change_budget, "publish_budget": charged.publish_budget},
-            }
-        )
+        return pack(self.state())
 
     @classmethod
     def from_bytes(cls, data: bytes, privacy: Privacy | None = None) -> Ledger:
         """The same ledger again; a slot that was charged and not settled is lost."""
-        state: dict[str, Any] = unpack(data)
+        return cls.from_state(unpack(data), privacy)
+
+    def state(self) -> dict[str, Any]:
+        """Everything, as plain values and arrays."""
+        charged = self._charged
+        return {
+            "history": self.history.state(),
+            "versions": self.versions.state(),
+            "declarations": self.declarations.state(self.history.rows),
+            "individual": None if self.individual is None else self.individual.state(),
+            "sizes": self.sizes,
+            "last_slot": self.last_slot,
+            "last_spend": self._last_spend,
+            "free": np.array(self._free, np.int64),
+            "charged": None
+            if charged is None
+            else {"change_budget": charged.change_budget, "publish_budget": charged.publish_budget},
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], privacy: Privacy | None = None) -> Ledger:
+        """The ledger of a state; a slot that was charged and not settled is lost."""
         ledger = cls(privacy)
         ledger.history = History.from_state(state["history"])
         ledger.versions = Versions.from_state(state["versions"])
@@ -202,9 +209,11 @@ class Ledger(Single, Pasts):
     def _individual_offer(
         self, individual: IndividualRows, schedule: Schedule, proposal: Proposal
     ) -> tuple[Units, Units, bool]:
-        """Both parts for the crowd, cut to the room, and whether somebody there makes everybody rest."""
+        """Both budgets of individual rows, cut to the room, and whether one of them makes everybody rest."""
         if schedule.dynamic == "rows":
-            raise WrongKind(f"{schedule.name} does not serve a crowd; make the ledger or the publisher with fast=False")
+            raise WrongRequirementKind(
+                f"{schedule.name} does not serve individual rows; make the ledger or the publisher with fast=False"
+            )
         if schedule.dynamic == "paced":
             return (*individual.offer_paced(proposal.interval), False)
         return individual.offer(schedule.dynamic, self.privacy.rest)

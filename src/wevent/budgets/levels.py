@@ -48,6 +48,6 @@ class LevelTable:
     def from_values(cls, values: npt.NDArray[np.int64]) -> LevelTable:
         """The same table again."""
         table = cls()
-        for back, back_window, ahead, ahead_window in values.T[1:].tolist():
-            table.add(Dynamic((f"{ahead}e-9", ahead_window), (f"{back}e-9", back_window)))
+        for backward, backward_window, forward, forward_window in values.T[1:].tolist():
+            table.add(Dynamic((f"{forward}e-9", forward_window), (f"{backward}e-9", backward_window)))
         return table

@@ -23,7 +23,7 @@ from wevent.budgets.single import Single
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
 from wevent.cohorts.requirement_change import RequirementChange
-from wevent.errors import AlreadyRegistered, SlotOutOfOrder, UnknownUser, WrongKind, WrongShape
+from wevent.errors import AlreadyRegistered, SlotOutOfOrder, UnknownUser, WrongRequirementKind, WrongShape
 
 
 class Membership(Single):
@@ -123,7 +123,7 @@ class Membership(Single):
         """
         self.admission.check(table)
         if not all(isinstance(requirement, Dynamic) for requirement in table):
-            raise WrongKind("declare takes dynamic requirements; use change for a fixed one")
+            raise WrongRequirementKind("declare takes dynamic requirements; use change for a fixed one")
         picked = np.asarray(choice)
         if picked.shape != (len(self.register),) or picked.dtype.kind not in "iu":
             raise WrongShape(f"choice must hold one whole index for each of {len(self.register)} positions")

@@ -139,7 +139,7 @@ class Rows:
         rows = np.concatenate([np.array(reused, np.int64), self._new_rows(levels.size - len(reused))])
         self.sizes[rows] = 1
         self.declarations.reserve(self.history.rows)
-        self.declarations.now[rows] = levels
+        self.declarations.in_force[rows] = levels
         return rows
 
     def levels(self, table: Sequence[Requirement]) -> npt.NDArray[np.int64]:
@@ -151,14 +151,14 @@ class Rows:
     def declaring(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which of these rows, no individual ones, have a dynamic requirement in force."""
         self.declarations.reserve(self.history.rows)
-        return self.declarations.now[rows] > 0
+        return self.declarations.in_force[rows] > 0
 
     def declare_rows(self, rows: npt.NDArray[np.int64], levels: npt.NDArray[np.int64]) -> None:
         """Let rows that have a dynamic requirement in force declare another level from the next slot on."""
         inside = rows >= INDIVIDUAL
         if self.individual is not None and inside.any():
             self.individual.declare(rows[inside] - INDIVIDUAL, levels[inside])
-        self.declarations.now[rows[~inside]] = levels[~inside]
+        self.declarations.in_force[rows[~inside]] = levels[~inside]
         self._view = None
 
     def declare_individual(self, levels: npt.NDArray[np.int64], choice: npt.NDArray[np.integer[Any]]) -> None:
@@ -177,7 +177,7 @@ class Rows:
             self.versions.begin(row, requirement.units, requirement.window, self.slot)
         else:
             self.declarations.reserve(row + 1)
-            self.declarations.now[row] = self.declarations.table.add(requirement)
+            self.declarations.in_force[row] = self.declarations.table.add(requirement)
         self._view = None
 
     def end_row(self, row: int) -> None:
@@ -186,8 +186,8 @@ class Rows:
             self.individual_rows(row).declare(row - INDIVIDUAL, 0)
             return
         self.versions.end(row, self.slot - 1)
-        if row < self.declarations.now.size:
-            self.declarations.now[row] = 0
+        if row < self.declarations.in_force.size:
+            self.declarations.in_force[row] = 0
         self._view = None
 
     def free_row(self, row: int) -> None:

@@ -65,7 +65,7 @@ class LedgerView:
     @cached_property
     def declaring(self) -> npt.NDArray[np.int64]:
         """Rows with a dynamic requirement in force."""
-        return self._active[self._declarations.now[self._active] > 0]
+        return self._active[self._declarations.in_force[self._active] > 0]
 
     @cached_property
     def fixed_share(self) -> Units:
@@ -134,7 +134,7 @@ class LedgerView:
         if individual is None and own.size <= most:
             return self
         inside = np.flatnonzero(individual.sizes) if individual is not None else np.empty(0, np.int64)
-        levels = declarations.now[own].astype(np.int64)
+        levels = declarations.in_force[own].astype(np.int64)
         if individual is not None:
             levels = np.concatenate([levels, individual.declared(inside)])
         picked, stands_for = sample_levels(levels, most)
@@ -167,7 +167,7 @@ class LedgerView:
 
         Rows without members do not count: what binds nobody must not slow anybody down.
         """
-        level, table = self._declarations.now[self.declaring], self._levels
+        level, table = self._declarations.in_force[self.declaring], self._levels
         declared = (table.forward_window[level].max(initial=1), table.backward_window[level].max(initial=1))
         bound = self._versions.window[self._members[self._versions.row]]
         return int(max(bound.max(initial=1), *declared))
@@ -244,7 +244,7 @@ class LedgerView:
 
     def _with_backward(self, part: Units, interval: int) -> Units:
         back = paced_parts(self._levels.backward, self._levels.backward_window, interval)
-        return self._spread(part, self.declaring, back[self._declarations.now[self.declaring]])
+        return self._spread(part, self.declaring, back[self._declarations.in_force[self.declaring]])
 
     def _alone(self, rows: npt.NDArray[np.int64], values: Units) -> Units:
         result = np.full(self.rows, UNBOUNDED, np.int64)

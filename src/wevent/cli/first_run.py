@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_first_files(options: RunOptions) -> None:
-    """Raise `NothingAcceptable` or `EmptyRegister` before a stream begins from which nothing could be released.
+    """Raise `NoAcceptableEvents` or `EmptyRegister` before a stream begins from which nothing could be released.
 
     Guarantees:
         Nothing is stored. Streams that have begun, and those that are not closed by files, are not looked at.

@@ -1,4 +1,4 @@
-"""Counting people per cell, in numpy: an integer array of cells comes in, a histogram goes out.
+"""Counts the elements of an integer array by value, in numpy, and refuses values outside the domain.
 
 `cohorts.fast` holds the same function for numba; both give the same numbers and the same refusals.
 """
@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 Counts = npt.NDArray[np.int64]
-Cells = npt.NDArray[np.integer[Any]]
+CellIndices = npt.NDArray[np.integer[Any]]
 
 _BLOCK = 65_536
 
 
-def count_cells(cells: Cells, domain: int) -> Counts | None:
+def count_cells(cells: CellIndices, domain: int) -> Counts | None:
     """How many elements hold 0, 1, …, domain - 1, with -1 left out; None if any is out of range (axes: cell).
 
     Guarantees:
@@ -30,7 +30,7 @@ def count_cells(cells: Cells, domain: int) -> Counts | None:
         shifted = keys[: part.size]
         np.add(part, 1, out=shifted, dtype=np.int64, casting="unsafe")  # in 64 bits: 255 + 1 is not 0
         try:
-            # Refuses what is negative by itself; what is too large makes the result too long.
+            # A negative value raises; one that is too large makes the result too long.
             found = np.bincount(shifted, minlength=domain + 1)
         except (ValueError, MemoryError):
             return None

@@ -7,13 +7,13 @@ from typing import Any
 import numba
 import numpy as np
 
-from wevent.cohorts.counting import Cells, Counts
-from wevent.cohorts.index import Rows
+from wevent.cohorts.counting import CellIndices, Counts
+from wevent.cohorts.index import RowNumbers
 
 jit: Any = numba.njit(cache=True, nogil=True)
 
 
-def count_cells(cells: Cells, domain: int) -> Counts | None:
+def count_cells(cells: CellIndices, domain: int) -> Counts | None:
     """As `counting.count_cells`."""
     counts = np.zeros(4 * (domain + 1), np.int64)
     if not _count(cells, domain, counts):
@@ -21,7 +21,7 @@ def count_cells(cells: Cells, domain: int) -> Counts | None:
     return counts.reshape(4, domain + 1).sum(axis=0)[1:]
 
 
-def count_groups(rows: Rows, cells: Cells, group: Rows, groups: int, domain: int) -> Counts:
+def count_groups(rows: RowNumbers, cells: CellIndices, group: RowNumbers, groups: int, domain: int) -> Counts:
     """People of the rows with `group` >= 0, one cell each and all in range (axes: group, cell)."""
     width = (groups + 1) * (domain + 1)
     counts = np.zeros(4 * width, np.int64)

@@ -1,7 +1,7 @@
-"""A slot becomes counts: who is where comes in, checked against register and domain, histograms go out.
+"""Checks a slot against register and domain, and counts its people by cell.
 
-Counting is lazy: everybody at once is one pass; people of chosen rows are counted apart only when a
-threshold says that they must be sampled.
+Counting is lazy: one pass counts all people; people of chosen rows are counted apart only when a threshold says that
+they must be sampled.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wevent.cohorts.counting import Cells, Counts, count_cells
-from wevent.cohorts.index import RowIndex, Rows
+from wevent.cohorts.counting import CellIndices, Counts, count_cells
+from wevent.cohorts.index import RowIndex, RowNumbers
 from wevent.cohorts.register import Register
 from wevent.errors import InvalidSetting, TooManyCells, UnknownCell, UnknownUser, WrongShape
 from wevent.events.slot import Slot
@@ -41,22 +41,22 @@ class Domain:
                 return self._index.get(cell, -1)
             except TypeError:  # not hashable, so no name of a cell
                 return -1
-        whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
-        return int(cell) if whole and 0 <= int(cell) < len(self.names) else -1  # type: ignore[call-overload]
+        index = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
+        return int(cell) if index and 0 <= int(cell) < len(self.names) else -1  # type: ignore[call-overload]
 
 
 class Tally(Protocol):
     """The counts of one slot, read when they are needed."""
 
     def total(self) -> Counts:
-        """Everybody (axes: cell)."""
+        """All people (axes: cell)."""
         ...
 
-    def by_group(self, group: Rows, groups: int) -> Counts:
+    def by_group(self, group: RowNumbers, groups: int) -> Counts:
         """People of the rows with `group` >= 0 (axes of `group`: row; of the result: group, cell)."""
         ...
 
-    def singly(self, group: Rows) -> tuple[Rows, Rows] | None:
+    def singly(self, group: RowNumbers) -> tuple[RowNumbers, RowNumbers] | None:
         """Group and cell of each present person of those rows, one by one; None if only counts are known."""
         ...
 
@@ -66,8 +66,8 @@ class PersonTally:
 
     def __init__(
         self,
-        rows: Rows,
-        cells: Cells,
+        rows: RowNumbers,
+        cells: CellIndices,
         extra: Mapping[int, Counts],
         total: Counts,
         index: RowIndex | None = None,
@@ -79,10 +79,10 @@ class PersonTally:
         self._total = total + sum(extra.values())
 
     def total(self) -> Counts:
-        """Everybody."""
+        """All people."""
         return self._total
 
-    def by_group(self, group: Rows, groups: int) -> Counts:
+    def by_group(self, group: RowNumbers, groups: int) -> Counts:
         """People of chosen rows."""
         domain = self._total.size
         if self._fast and self._cells.ndim == 1:
@@ -97,19 +97,19 @@ class PersonTally:
                 counts[group[row]] += extra
         return counts
 
-    def singly(self, group: Rows) -> tuple[Rows, Rows] | None:
+    def singly(self, group: RowNumbers) -> tuple[RowNumbers, RowNumbers] | None:
         """People of chosen rows, one by one."""
         if any(group[row] >= 0 for row in self._extra):
             return None
         return self._people(group)
 
-    def _people(self, group: Rows) -> tuple[Rows, Rows]:
+    def _people(self, group: RowNumbers) -> tuple[RowNumbers, RowNumbers]:
         positions, which = self._index.people(group)
         cells = self._cells[positions]
         if cells.ndim == 2:
             which = np.broadcast_to(which[:, None], cells.shape)
-        there = cells >= 0
-        return which[there], cells[there].astype(np.int64)
+        present = cells >= 0
+        return which[present], cells[present].astype(np.int64)
 
 
 class RowTally:
@@ -119,22 +119,22 @@ class RowTally:
         self._counts = counts
 
     def total(self) -> Counts:
-        """Everybody."""
+        """All people."""
         return self._counts.sum(axis=0)
 
-    def by_group(self, group: Rows, groups: int) -> Counts:
+    def by_group(self, group: RowNumbers, groups: int) -> Counts:
         """People of chosen rows."""
         result = np.zeros((groups, self._counts.shape[1]), np.int64)
         chosen = group >= 0
         np.add.at(result, group[chosen], self._counts[chosen])
         return result
 
-    def singly(self, group: Rows) -> None:
-        """Nobody can be told apart here."""
+    def singly(self, group: RowNumbers) -> None:
+        """None: counts per row do not say who is where."""
 
 
-class Reader:
-    """Turns slots into tallies; refuses what does not fit, before anything is spent.
+class SlotReader:
+    """Turns slots into tallies; refuses a slot that does not fit, before anything is spent.
 
     Guarantees:
         At most `contributions` cells are counted for one user and slot; more are refused.
@@ -155,7 +155,7 @@ class Reader:
         self,
         slot: Slot,
         register: Register,
-        rows: Rows,
+        rows: RowNumbers,
         groups: Mapping[Hashable, int],
         sizes: npt.NDArray[np.int64],
     ) -> Tally:
@@ -177,17 +177,17 @@ class Reader:
             raise _unknown_cell(slot, len(self._domain))
         return PersonTally(rows, cells, extra, total, index, self._fast)
 
-    def prepare(self, rows: Rows, many: int) -> None:
-        """Sort people by row before the first slot has to wait for it."""
+    def prepare(self, rows: RowNumbers, many: int) -> None:
+        """Sort people by row in advance, so that the first slot need not wait for it."""
         self._indexed(rows).prepare(many)
 
-    def _indexed(self, rows: Rows) -> RowIndex:
+    def _indexed(self, rows: RowNumbers) -> RowIndex:
         """The index of these rows, kept while they stay the same."""
         if self._index is None or self._index.rows is not rows:
             self._index = RowIndex(rows)
         return self._index
 
-    def _aligned(self, slot: Slot, cells: npt.NDArray[Any], rows: Rows, vacant: bool) -> Cells:
+    def _aligned(self, slot: Slot, cells: npt.NDArray[Any], rows: RowNumbers, vacant: bool) -> CellIndices:
         shapes = [(rows.size,)] if self._contributions == 1 else [(rows.size,), (rows.size, self._contributions)]
         if cells.dtype.kind not in "iu":
             raise WrongShape(f"slot {slot.number}: cells must be whole numbers, got dtype {cells.dtype}")
@@ -201,14 +201,16 @@ class Reader:
             )
         if vacant and (cells[rows < 0] != -1).any():
             raise UnknownUser(
-                f"slot {slot.number} has somebody who has left; use -1 there. Nothing was spent.",
+                f"slot {slot.number} has a person who has left; use -1 there. Nothing was spent.",
                 slot=slot.number,
             )
         if cells.dtype == np.uint64:
             cells = np.where(cells > len(self._domain), len(self._domain), cells).astype(np.int64)
         return cells
 
-    def _listed(self, slot: Slot, places: Mapping[Hashable, Any], register: Register, rows: Rows) -> tuple[Rows, Cells]:
+    def _listed(
+        self, slot: Slot, places: Mapping[Hashable, Any], register: Register, rows: RowNumbers
+    ) -> tuple[RowNumbers, CellIndices]:
         positions = register.positions(places.keys(), slot.number)
         cells = np.full((len(places), self._contributions), -1, np.int64)
         for line, given in enumerate(places.values()):
@@ -225,7 +227,7 @@ class Reader:
         self, slot: Slot, groups: Mapping[Hashable, int], sizes: npt.NDArray[np.int64]
     ) -> dict[int, Counts]:
         nobody = np.zeros(len(self._domain), np.int64)
-        extra: dict[int, Counts] = dict.fromkeys(groups.values(), nobody)  # given or not, they take the same path
+        extra: dict[int, Counts] = dict.fromkeys(groups.values(), nobody)  # a group without counts takes the same path
         unlisted = slot.unlisted or {}
         for name, given in [*(slot.groups or {}).items(), *unlisted.items()]:
             if name not in groups:
@@ -235,7 +237,7 @@ class Reader:
                     slot=slot.number,
                 )
             row = groups[name]
-            counts = self._whole(slot, np.asarray(given), (len(self._domain),))
+            counts = self._checked_counts(slot, np.asarray(given), (len(self._domain),))
             if name in unlisted:
                 counts = np.minimum(counts, sizes[row] * self._contributions)
             else:
@@ -244,11 +246,11 @@ class Reader:
         return extra
 
     def _row_counts(self, slot: Slot, sizes: npt.NDArray[np.int64]) -> Counts:
-        counts = self._whole(slot, np.asarray(slot.counts), (sizes.size, len(self._domain)))
+        counts = self._checked_counts(slot, np.asarray(slot.counts), (sizes.size, len(self._domain)))
         self._within_size(slot, counts.sum(axis=1), sizes)
         return counts
 
-    def _whole(self, slot: Slot, counts: npt.NDArray[Any], shape: tuple[int, ...]) -> Counts:
+    def _checked_counts(self, slot: Slot, counts: npt.NDArray[Any], shape: tuple[int, ...]) -> Counts:
         if counts.dtype.kind not in "iu" or counts.shape != shape:
             raise WrongShape(
                 f"slot {slot.number}: counts must be whole numbers of shape {shape}, "

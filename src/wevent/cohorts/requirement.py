@@ -1,4 +1,4 @@
-"""What a person asks for: numbers or names of levels come in, a checked frozen requirement goes out."""
+"""Defines what a person may require, fixed or dynamic, and checks it against units and the operator's limits."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Fixed(BudgetWindow):
 
 @dataclass(frozen=True, slots=True)
 class Dynamic:
-    """What was spent lately (`backward`) and what will be spent from now on (`forward`).
+    """Limits what was spent in the last slots (`backward`) and what is spent from now on (`forward`).
 
     Declared for one slot, and again in each slot until it is changed. Both sides are given as
     `BudgetWindow(epsilon, window)` or as a pair `(epsilon, window)`. Without a backward side only the slot
@@ -69,13 +69,13 @@ class Dynamic:
     def __init__(
         self, forward: BudgetWindow | tuple[Number, int], backward: BudgetWindow | tuple[Number, int] = (MAX_EPSILON, 1)
     ) -> None:
-        object.__setattr__(self, "forward", _over(forward))
-        object.__setattr__(self, "backward", _over(backward))
+        object.__setattr__(self, "forward", _side(forward))
+        object.__setattr__(self, "backward", _side(backward))
         object.__setattr__(self, "_hash", hash((self.forward, self.backward)))
         _check_share(self.forward)
 
     def __hash__(self) -> int:
-        return self._hash  # asked for in every slot
+        return self._hash  # computed once, since every slot needs it
 
 
 Requirement = Fixed | Dynamic
@@ -117,7 +117,7 @@ class Levels:
 
 
 def check_limits(requirement: Requirement, limits: Limits) -> None:
-    """Raise `InvalidRequirement` if a requirement is outside of what the operator allows.
+    """Raise `InvalidRequirement` if a requirement is outside the operator's limits.
 
     Guarantees:
         Both sides of a dynamic requirement must keep to `window` and `least_share`; `epsilon` bounds the forward one.
@@ -126,13 +126,13 @@ def check_limits(requirement: Requirement, limits: Limits) -> None:
     sides = (requirement,) if isinstance(requirement, Fixed) else (requirement.forward, requirement.backward)
     if sides[0].units > to_units(limits.epsilon):
         raise InvalidRequirement(
-            f"epsilon={show(sides[0].units)} is above the operator's limit of {limits.epsilon}; ask for less",
+            f"epsilon={show(sides[0].units)} is above the operator's limit of {limits.epsilon}; require less",
             limit=limits.epsilon,
         )
     longest = max(side.window for side in sides)
     if longest > limits.window:
         raise InvalidRequirement(
-            f"window={longest} is above the operator's limit of {limits.window} slots; ask for a shorter one",
+            f"window={longest} is above the operator's limit of {limits.window} slots; require a shorter one",
             limit=limits.window,
         )
     for side in sides:
@@ -172,19 +172,21 @@ def check_share_ratio(requirement: Requirement, shares: tuple[int, int], limits:
         )
 
 
-def _over(side: Any) -> BudgetWindow:
+def _side(side: Any) -> BudgetWindow:
     if isinstance(side, BudgetWindow):
         return side
     if isinstance(side, tuple | list) and len(side) == 2:
         return BudgetWindow(side[0], side[1])
-    raise InvalidRequirement("a side of a dynamic requirement is Over(epsilon, window) or a pair (epsilon, window)")
+    raise InvalidRequirement(
+        "a side of a dynamic requirement is BudgetWindow(epsilon, window) or a pair (epsilon, window)"
+    )
 
 
 def _check_share(side: BudgetWindow) -> None:
     if side.share < 1:
         raise InvalidRequirement(
             f"epsilon={show(side.units)} over window={side.window} leaves a share E/(2w) below one unit of 1e-9; "
-            f"ask for at least epsilon={show(2 * side.window)} or a shorter window",
+            f"require at least epsilon={show(2 * side.window)} or a shorter window",
             least=to_epsilon(2 * side.window),
         )
 

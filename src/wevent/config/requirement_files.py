@@ -14,7 +14,7 @@ from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Requirement
 from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.config.people import LEAVE
-from wevent.errors import InvalidRequirement, Unreadable, WeventError, WrongKind
+from wevent.errors import InvalidRequirement, Unreadable, WeventError, WrongRequirementKind
 from wevent.events.names import to_name
 from wevent.mechanisms import RECIPES
 from wevent.units import MAX_WINDOW
@@ -35,7 +35,7 @@ def parse_requirement(
     """
     if epsilon == LEAVE:
         if window or backward_epsilon or backward_window:
-            raise InvalidRequirement("whoever leaves requires nothing; leave epsilon and window out")
+            raise InvalidRequirement("a person who leaves requires nothing; leave epsilon and window out")
         return None
     if not epsilon or not window:
         raise InvalidRequirement("a requirement needs an epsilon and a window")
@@ -52,7 +52,7 @@ def parse_requirement(
 def check_requirement(config: Config, requirement: Requirement) -> None:
     """Raise `InvalidRequirement` for what the stream cannot serve or the operator's limits do not allow."""
     if isinstance(requirement, Dynamic) and not serves_dynamic(config):
-        raise WrongKind(
+        raise WrongRequirementKind(
             f"{config.privacy.mechanism} serves fixed requirements only; leave the backward side out, "
             "or use auto, dpbd or dpba"
         )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wevent.errors import NothingAcceptable
+from wevent.errors import NoAcceptableEvents
 from wevent.events.files import ELSEWHEN
 from wevent.events.refusals import advise
 from wevent.events.staging import ACCEPTED
@@ -69,7 +69,7 @@ class RunTotals:
         self.first, self.last = self.first or release.slot, release.slot
 
     def check_acceptable(self, due: int) -> None:
-        """Raise `NothingAcceptable` if nothing was accepted; `due` slots would be released from nothing.
+        """Raise `NoAcceptableEvents` if nothing was accepted; `due` slots would be released from nothing.
 
         With `due` 0, events of slots that were released before, or are not over, speak for their source.
 
@@ -85,4 +85,4 @@ class RunTotals:
             f"{due:,} slots would be released from nothing; nothing was charged. If they are to be empty, say "
             "`--allow-empty`"
         )
-        raise NothingAcceptable(f"{found}. {follows if due else 'Nothing was charged'}", due=due)
+        raise NoAcceptableEvents(f"{found}. {follows if due else 'Nothing was charged'}", due=due)

@@ -15,7 +15,7 @@ from wevent.study.datasets.stream import Presence
 from wevent.study.experiment import METRICS, Point
 from wevent.study.mechanisms import known_mechanism
 from wevent.study.protocols import honest
-from wevent.study.runner import RunSettings, data_options, requirements_at, workers
+from wevent.study.runner import RunSettings, requirements_at, workers
 from wevent.study.seeds import seed_for
 
 
@@ -90,7 +90,7 @@ def _one_round(comparison: Comparison, folder: Path, number: int) -> list[dict[s
         requirements=next(files),
         dynamic=next(files),
     )
-    stream = open_stream(point.data, data_options(point, folder))
+    stream = open_stream(point.data, point.options(folder))
     requirements = requirements_at(point, stream, comparison.seed, number)
     seeds = {name: seed_for(comparison.seed, "noise", comparison.data, number, name) for name in comparison.mechanisms}
     data_seed = seed_for(comparison.seed, "data", comparison.data, number)

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from wevent.errors import InvalidSetting, UnknownName
 from wevent.study.datasets.catalog import check_name
-from wevent.study.datasets.stream import Presence
+from wevent.study.datasets.stream import DataOptions, Presence
 from wevent.study.mechanisms import known_mechanism
 from wevent.study.metrics import known_metric
 from wevent.study.protocols.score import PARTS
@@ -59,6 +59,10 @@ class Point:
     slot_width: str | None = None
     requirements: str | None = None
     dynamic: str | None = None
+
+    def options(self, folder: Path) -> DataOptions:
+        """How the data of the point are opened."""
+        return DataOptions(self.slots, self.users, self.cells, self.presence, folder, self.slot_width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,7 @@ def load(path: Path) -> Experiment:
     try:
         table = tomllib.loads(path.read_text())
     except FileNotFoundError:
-        beside = sorted(one.stem for one in path.parent.glob("*.toml")) if path.parent.is_dir() else []
+        beside = sorted(file.stem for file in path.parent.glob("*.toml")) if path.parent.is_dir() else []
         listed = f"; there are {', '.join(beside)}" if beside else ""
         raise InvalidSetting(f"no experiment at {path}{listed}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -203,10 +207,7 @@ def check_point(point: Point) -> None:
         raise InvalidSetting("a share of two types needs other_epsilon and other_window")
     if point.presence not in get_args(Presence):
         raise UnknownName(f"presence must be one of {', '.join(get_args(Presence))}", known=get_args(Presence))
-    for name in ("slots", "users", "cells"):
-        value = getattr(point, name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise InvalidSetting(f"{name} must be a whole number from 1 on, got {value!r}")
+    point.options(Path())  # refuses numbers that are none
 
 
 def _table(name: str, table: Mapping[str, Any], key: str) -> Mapping[str, Any]:

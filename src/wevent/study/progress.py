@@ -14,6 +14,7 @@ from rich.table import Table
 
 from wevent.extend import show_name
 from wevent.study.mechanisms import known_mechanism
+from wevent.study.reporting import labels
 from wevent.study.runner import ExperimentRun
 
 
@@ -46,23 +47,11 @@ def table(rows: Sequence[Mapping[str, Any]]) -> None:
     first = rows[0]
     rounds = max(len(rows_of) for rows_of in by_name.values())
     name = escape(show_name(first["data"]))
-    title = f"{name}: epsilon {first['epsilon']:g} over {first['window']} slots, {_many(rounds, 'round')}"
+    title = f"{name}: epsilon {first['epsilon']:g} over {first['window']} slots, {labels.many(rounds, 'round')}"
     shown = Table(title=title, title_justify="left", caption=_caption(rounds, by_name), caption_justify="left")
     shown.add_column("mechanism")
-    numbers = [
-        "amre",
-        "median",
-        "mae",
-        "mre",
-        "ajsd",
-        "awd",
-        "published",
-        "skipped",
-        "nullified",
-        "worst window",
-        "ms/slot",
-    ]
-    for name in [name for name in numbers if name != "median" or rounds > 1]:
+    errors, decisions = ("mae", "mre", "ajsd", "awd"), ("published", "skipped", "nullified")
+    for name in ("amre", *(("median",) if rounds > 1 else ()), *errors, *decisions, "worst window", "ms/slot"):
         shown.add_column(name, justify="right")
     for name, rows_of in sorted(by_name.items(), key=lambda item: mean(row["amre"] for row in item[1])):
         middle = [f"{_short(median(row['amre'] for row in rows_of))}"] if rounds > 1 else []
@@ -70,8 +59,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> None:
             escape(show_name(name)) + ("" if known_mechanism(name).proven else " *"),
             _error(rows_of, "amre"),
             *middle,
-            *(_error(rows_of, key) for key in ("mae", "mre", "ajsd", "awd")),
-            *(f"{mean(row[key] for row in rows_of):,.0f}" for key in ("published", "skipped", "nullified")),
+            *(_error(rows_of, key) for key in errors),
+            *(f"{mean(row[key] for row in rows_of):,.0f}" for key in decisions),
             f"{max(row['worst_window'] for row in rows_of):.3f}",
             f"{1000 * mean(row['seconds_per_slot'] for row in rows_of):.2f}",
         )
@@ -96,7 +85,3 @@ def _caption(rounds: int, by_name: Mapping[str, Sequence[Any]]) -> str:
     if not all(known_mechanism(name).proven for name in by_name):
         notes.append("* budgets are accounted, privacy over an endless stream is not proven.")
     return "\n".join(notes)
-
-
-def _many(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

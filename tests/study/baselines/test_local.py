@@ -12,7 +12,7 @@ from tests.study.baselines.local_runs import BaselineRun, run, slot_for
 from tests.support import ONE, Recorded, dynamic, fixed
 
 from wevent.cohorts.register import Register
-from wevent.errors import EmptyRegister, InvalidSetting, SlotOutOfOrder, TooManyCells, WrongKind, WrongShape
+from wevent.errors import EmptyRegister, InvalidSetting, SlotOutOfOrder, TooManyCells, WrongRequirementKind, WrongShape
 from wevent.events.slot import Slot
 from wevent.noise import SecureNoise, SeededNoise, StudyNoise
 from wevent.settings import Privacy
@@ -113,7 +113,7 @@ def test_error_is_that_of_the_answers(cells: int) -> None:
 @kinds
 def test_refuses_other_requirements_and_settings(kind: type[LocalBaseline]) -> None:
     """Dynamic requirements, several cells per person, nobody registered."""
-    with pytest.raises(WrongKind):
+    with pytest.raises(WrongRequirementKind):
         kind(Register.from_rows({"user-0": dynamic((ONE, 2))}), 2, noise=SeededNoise(1))
     with pytest.raises(InvalidSetting, match="contributions"):
         kind(individual(), 2, noise=SeededNoise(1), privacy=Privacy(contributions=2))

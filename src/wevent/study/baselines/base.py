@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Required, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,14 @@ class BaselineSpend:
     spent: Units = field(repr=False)
 
 
+class BaselineOptions(TypedDict, total=False):
+    """What every baseline takes besides register and cells."""
+
+    noise: Required[Noise]
+    privacy: Privacy | None
+    complete: bool
+
+
 class Baseline(ABC):
     """A mechanism of the literature, slot by slot.
 
@@ -80,18 +88,23 @@ class Baseline(ABC):
         complete: bool = False,
     ) -> None:
         self.privacy = privacy or Privacy()
+        self.check(register)
         self.domain = Domain(cells)
         self.noise = noise
         self.complete = complete
         self.common = strictest(register)
-        self.people = int(register.sizes.sum())
-        self._most = register.sizes * self.privacy.contributions
+        self.sizes = register.sizes.copy()
+        self.people = int(self.sizes.sum())
+        self._most = self.sizes * self.privacy.contributions
         self.ledger = Ledger(self.privacy)
         self.open_rows(register)
         self.shown = np.zeros(len(self.domain))
         self.trace: BaselineSpend | None = None
 
     # --- what a baseline says --------------------------------------------------------------------
+
+    def check(self, register: Register) -> None:  # noqa: B027 -- most baselines serve every register
+        """Refuse a register or `privacy` that the baseline cannot serve."""
 
     def open_rows(self, register: Register) -> None:
         """Open the ledger's rows; by default one for everybody, by the strictest requirement."""

@@ -24,7 +24,7 @@ class LBU(LocalBaseline):
     name: ClassVar[str] = "lbu"
 
     def propose(self) -> DesiredSpend:
-        """E/w, always published."""
+        """The rate E/w of each row, always published."""
         rate = self.ledger.view().fixed_rate
         return DesiredSpend(np.zeros_like(rate), rate)
 
@@ -54,7 +54,7 @@ class ReportingGroups:
         return self.oracle.read(self.oracle.supports(counts, noise), self.people).counts
 
 
-class PLBU(LocalBaseline):
+class PLBU(LBU):
     """Personalised LBU: E_i/w_i in every slot; frequencies of the groups are weighted by how exact they are.
 
     Groups of equal E_i/w_i estimate the same frequencies each by themselves. [Du25] compares with it; the weights
@@ -75,11 +75,6 @@ class PLBU(LocalBaseline):
         self.ledger.open_fixed(epsilon, window, register.sizes)
         self._spends: Units | None = None
         self._groups: list[ReportingGroups] = []
-
-    def propose(self) -> DesiredSpend:
-        """E_i/w_i, always published."""
-        rate = self.ledger.view().fixed_rate
-        return DesiredSpend(np.zeros_like(rate), rate)
 
     def draw(self, data: Counts, offer: Offer) -> npt.NDArray[np.float64]:
         """What the groups report, joined."""

@@ -6,15 +6,14 @@ presence is hidden as well, unless everybody is declared to be in some cell in e
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
-from wevent import Privacy, Register, Slot
+from wevent import Register, Slot
 from wevent.errors import EmptyRegister, InvalidSetting, WrongShape
-from wevent.extend import Counts, Noise
+from wevent.extend import Counts
 from wevent.study.baselines.base import Baseline
 from wevent.study.baselines.oracle import Floats, FrequencyOracle, kind_for
 
@@ -39,30 +38,22 @@ class LocalBaseline(Baseline):
         A spend of epsilon hides presence and whereabouts in that slot at epsilon, for either kind of neighbours.
         Every registered person has a symbol in every slot; data in which a person has none or two are refused before
         anything is spent.
-
-    Attributes:
-        symbols: the cells and, unless the stream is complete, being absent as the last one.
     """
 
-    def __init__(
-        self,
-        register: Register,
-        cells: int | Sequence[Hashable],
-        *,
-        noise: Noise,
-        privacy: Privacy | None = None,
-        complete: bool = False,
-    ) -> None:
-        if privacy is not None and privacy.contributions != 1:
+    def check(self, register: Register) -> None:
+        """Refuse several cells per person, and an empty register."""
+        if self.privacy.contributions != 1:
             raise InvalidSetting(
                 f"{self.name}: people report one cell per slot, but the settings declare "
-                f"{privacy.contributions} contributions; declare 1"
+                f"{self.privacy.contributions} contributions; declare 1"
             )
         if not register.sizes.any():
             raise EmptyRegister(f"{self.name}: nobody is registered, so nobody can report")
-        super().__init__(register, cells, noise=noise, privacy=privacy, complete=complete)
-        self.sizes = register.sizes.copy()
-        self.symbols = len(self.domain) if complete else len(self.domain) + 1
+
+    @property
+    def symbols(self) -> int:
+        """How many symbols a report chooses from: the cells and, unless the stream is complete, being absent."""
+        return len(self.domain) + (not self.complete)
 
     def collect(self, counts: Counts, budget: int) -> LocalEstimate:
         """Let so many people of each symbol report with a budget in units; scaled up to everybody registered."""

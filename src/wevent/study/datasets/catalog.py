@@ -41,20 +41,16 @@ def open_stream(name: str, options: DataOptions | None = None) -> DataStream:
         A name that is neither raises `UnknownName`, which lists the known ones.
         An entry of `DATASETS` goes before a file of the same name.
     """
+    check_name(name)
     if opener := DATASETS.get(name):
         return opener(options or DataOptions())
-    if own.is_file_name(name):
-        return own.open_own(Path(name), options or DataOptions())
-    raise UnknownName(
-        f"there is no data set {name!r}; known are {', '.join(DATASETS)}, and the path of a CSV or Parquet file",
-        known=tuple(DATASETS),
-    )
+    return own.open_own(Path(name), options or DataOptions())
 
 
 def check_name(name: str) -> None:
     """Raise `UnknownName` unless a name could be opened: one of `DATASETS`, or the path of a CSV or Parquet file."""
-    if name not in DATASETS and not name.lower().endswith((".csv", ".parquet")):
+    if name not in DATASETS and not own.is_file_name(name):
         raise UnknownName(
-            f"no data set is called {name!r}; known are {', '.join(DATASETS)}, and paths of CSV or Parquet files",
+            f"no data set is called {name!r}; known are {', '.join(DATASETS)}, and the path of a CSV or Parquet file",
             known=tuple(DATASETS),
         )

@@ -96,12 +96,12 @@ def read(path: Path, options: DataOptions) -> DataStream:
         plane = planes.setdefault(flight.plane, len(planes))
         rows.extend((plane, flight.hour, flight.minute, origin, destination))
     sides = {len(destinations): (destinations, 4), len(origins): (origins, 3)}
-    if (cell_count := options.cells or len(origins)) not in sides:
+    if (wanted := options.cells or len(origins)) not in sides:
         raise InvalidSetting(
-            f"{NAME} can have {len(origins)} cells (origins) or {len(destinations)} (destinations), got cells={cell_count}",
+            f"{NAME} can have {len(origins)} cells (origins) or {len(destinations)} (destinations), got cells={wanted}",
             known=(len(origins), len(destinations)),
         )
-    airports, column = sides[cell_count]
+    airports, column = sides[wanted]
     table = np.frombuffer(rows, np.int64).reshape(-1, 5)
     table = table[np.argsort(table[:, 2], kind="stable")]
     cells, cell = _by_name(airports, table[:, column])

@@ -10,7 +10,7 @@ from statistics import mean, median, quantiles
 from wevent.study.experiment import Experiment, Point
 from wevent.study.reporting.labels import SCALES
 from wevent.study.reporting.paper import printed_beside
-from wevent.study.results import Row
+from wevent.study.results import Row, sortable
 
 Where = tuple[str, ...]
 """The values of the varied parameters, as they stand in the rows, in the order of the experiment."""
@@ -92,7 +92,7 @@ def panels(experiment: Experiment, rows: Iterable[Row]) -> tuple[Panel, ...]:
             group[row["mechanism"], tuple(row[name] for name in varied)].append(row)
     found = []
     for data in experiment.data + experiment.downloads:
-        settings = sorted((setting for name, setting in groups if name == data), key=_order_all)
+        settings = sorted((setting for name, setting in groups if name == data), key=_order)
         for setting in settings:
             label = data if len(settings) == 1 else _apart(data, (*fixed, "seed"), setting, settings)
             found.append(_panel(data, label, experiment.mechanisms, groups[data, setting]))
@@ -100,7 +100,7 @@ def panels(experiment: Experiment, rows: Iterable[Row]) -> tuple[Panel, ...]:
 
 
 def _panel(data: str, label: str, names: Sequence[str], rows: Mapping[tuple[str, Where], Sequence[Row]]) -> Panel:
-    places = sorted({where for _, where in rows}, key=_order_all)
+    places = sorted({where for _, where in rows}, key=_order)
     found = {name for name, _ in rows}
     return Panel(data, label, tuple(places), tuple(name for name in names if name in found), dict(rows))
 
@@ -112,12 +112,5 @@ def _apart(data: str, names: Sequence[str], setting: Where, settings: Sequence[W
     return f"{data} ({', '.join(words)})"
 
 
-def _order_all(texts: Where) -> list[tuple[int, float, str]]:
-    return [_order(text) for text in texts]
-
-
-def _order(text: str) -> tuple[int, float, str]:
-    try:
-        return 0, float(text), ""
-    except ValueError:
-        return 1, 0.0, text
+def _order(texts: Where) -> list[tuple[int, float, str]]:
+    return [sortable(text) for text in texts]
