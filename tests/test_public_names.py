@@ -100,3 +100,10 @@ def test_examples_run() -> None:
     assert isinstance(names["release"], wevent.Release)
     for module in (requirement, register, publisher, mechanisms):
         assert doctest.testmod(module).failed == 0
+
+
+def test_no_function_takes_untyped_settings() -> None:
+    """No function of the package takes arbitrary settings: what may be given is typed."""
+    source = Path(wevent.__file__).parent
+    untyped = [path.name for path in source.rglob("*.py") if "**settings: Any" in path.read_text("utf-8")]
+    assert untyped == []

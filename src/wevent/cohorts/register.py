@@ -24,7 +24,11 @@ class Register(Positions):
     """People, their positions and rows, and what the first rows require.
 
     Users of one fixed requirement share a row; a person with a dynamic requirement has a row of their own;
-    a group is one row of declared size.
+    a group is one row of declared size. `from_rows`, `from_frame`, `from_arrays` and `from_levels` make one.
+
+    Guarantees:
+        A user keeps their position until they leave and are forgotten.
+        No error and no repr names a user.
 
     Attributes:
         table: the different requirements at the start.
@@ -50,7 +54,14 @@ class Register(Positions):
 
     @classmethod
     def from_rows(cls, people: Mapping[Any, Requirement] | Iterable[tuple[Hashable, Requirement]]) -> Register:
-        """Register people one by one: a mapping user → requirement, or pairs."""
+        """Register people one by one.
+
+        Args:
+            people: a mapping user → requirement, or pairs; a user is any hashable name.
+
+        Guarantees:
+            A user who is named twice raises `AlreadyRegistered`.
+        """
         pairs = list(people.items() if isinstance(people, Mapping) else people)
         table: dict[Requirement, int] = {}
         choice = np.empty(len(pairs), np.int64)
@@ -72,7 +83,14 @@ class Register(Positions):
     ) -> Register:
         """Register the people of a pandas or polars DataFrame, one row each, by the names of its columns.
 
-        A row is dynamic if it has values in both backward columns, and fixed if it has none there.
+        Args:
+            frame: the people.
+            user: the column of users.
+            epsilon: the column of budgets; of dynamic requirements the forward side.
+            window: the column of windows, in slots; likewise.
+            backward_epsilon: the column of backward budgets. A row with values in both backward columns is dynamic, one
+                with none there is fixed.
+            backward_window: the column of backward windows.
 
         Guarantees:
             The same rows as `from_rows` gives for the same people.
@@ -85,6 +103,11 @@ class Register(Positions):
         cls, epsilon: npt.ArrayLike, window: npt.ArrayLike, users: Sequence[Hashable] | None = None
     ) -> Register:
         """Register people with fixed requirements from two arrays of equal length, without a loop over them.
+
+        Args:
+            epsilon: of each person (axes: person).
+            window: of each person, in slots (axes: person).
+            users: their names; without them people are numbered from 0.
 
         Guarantees:
             The same rows as `from_rows` gives for the same people.
@@ -111,7 +134,13 @@ class Register(Positions):
     def from_levels(
         cls, table: Sequence[Requirement], choice: npt.ArrayLike, users: Sequence[Hashable] | None = None
     ) -> Register:
-        """Register people by the index of their requirement in a table of different requirements."""
+        """Register people by the index of their requirement in a table.
+
+        Args:
+            table: requirements, fixed or dynamic.
+            choice: an index into the table for each person (axes: person).
+            users: their names; without them people are numbered from 0.
+        """
         picked = np.asarray(choice)
         if picked.ndim != 1 or (picked.size and picked.dtype.kind not in "iu"):
             raise WrongShape("choice must be a one-dimensional array of indices into the table of requirements")
@@ -139,7 +168,13 @@ class Register(Positions):
         return register
 
     def with_group(self, name: Hashable, requirement: Requirement, size: int) -> Register:
-        """Add a row that stands for `size` people who always require the same; return this register."""
+        """Add a row that stands for many people who always require the same; return this register.
+
+        Args:
+            name: of the group, by which a slot gives its counts.
+            requirement: of each of them.
+            size: how many people it stands for at most.
+        """
         if name in self.groups or name in self:
             raise AlreadyRegistered("a group or a user of this name is registered already")
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:

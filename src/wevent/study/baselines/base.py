@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Required, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,14 @@ class BaselineSpend:
 
     slot: int
     spent: Units = field(repr=False)
+
+
+class BaselineOptions(TypedDict, total=False):
+    """What every baseline takes besides register and cells."""
+
+    noise: Required[Noise]
+    privacy: Privacy | None
+    complete: bool
 
 
 class Baseline(ABC):

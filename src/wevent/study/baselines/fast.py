@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from wevent import Register
 from wevent.extend import Counts, Offer, as_fraction
-from wevent.study.baselines.base import Baseline, DesiredSpend
+from wevent.study.baselines.base import Baseline, BaselineOptions, DesiredSpend
 
 SAMPLES_PER_SLOT = 75, 1000
 """M/w as a quotient of whole numbers."""
@@ -46,8 +46,8 @@ class Fast(Baseline):
 
     name: ClassVar[str] = "fast"
 
-    def __init__(self, register: Register, cells: int | Sequence[Hashable], **settings: Any) -> None:
-        super().__init__(register, cells, **settings)
+    def __init__(self, register: Register, cells: int | Sequence[Hashable], **options: Unpack[BaselineOptions]) -> None:
+        super().__init__(register, cells, **options)
         many, slots = SAMPLES_PER_SLOT
         self.samples = max(1, many * self.common.window // slots)
         """How many slots of a block are sampled at most (M)."""

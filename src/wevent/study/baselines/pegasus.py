@@ -19,14 +19,14 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from wevent import Register
 from wevent.extend import NANO, Counts, Offer, as_fraction
-from wevent.study.baselines.base import Baseline, DesiredSpend
+from wevent.study.baselines.base import Baseline, BaselineOptions, DesiredSpend
 
 THRESHOLD = 5
 """The threshold before noise, in units of s/eps_g."""
@@ -64,8 +64,8 @@ class Pegasus(Baseline):
 
     name: ClassVar[str] = "pegasus"
 
-    def __init__(self, register: Register, cells: int | Sequence[Hashable], **settings: Any) -> None:
-        super().__init__(register, cells, **settings)
+    def __init__(self, register: Register, cells: int | Sequence[Hashable], **options: Unpack[BaselineOptions]) -> None:
+        super().__init__(register, cells, **options)
         share = self.common.units // self.common.window
         grouping = max(1, share // GROUPING)
         self._desired = DesiredSpend(np.array([grouping], np.int64), np.array([share - grouping], np.int64))

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from wevent import Register
 from wevent.extend import NANO, Counts, Offer, Units, as_fraction
-from wevent.study.baselines.base import Baseline, DesiredSpend
+from wevent.study.baselines.base import Baseline, BaselineOptions, DesiredSpend
 from wevent.study.baselines.grouping import LAST, GroupCandidate, group_cells
 
 PART, MOST_PART, MOST_SHARE = 0.2, 0.6, 5
@@ -66,10 +66,10 @@ class CellState:
     @classmethod
     def fresh(cls, many: int) -> CellState:
         """Before the first sample: due in slot 1, with interval 1."""
-        whole, real = np.zeros(many, np.int64), np.zeros(many)
+        integers, floats = np.zeros(many, np.int64), np.zeros(many)
         several = np.zeros((LAST, many))
-        start = np.ones(many), whole + 1, whole, whole.copy(), np.full(many, P0)
-        return cls(*start, real, real.copy(), real.copy(), several, several.copy())
+        start = np.ones(many), integers + 1, integers, integers.copy(), np.full(many, P0)
+        return cls(*start, floats, floats.copy(), floats.copy(), several, several.copy())
 
 
 class RescueDP(Baseline):
@@ -84,8 +84,8 @@ class RescueDP(Baseline):
 
     name: ClassVar[str] = "rescuedp"
 
-    def __init__(self, register: Register, cells: int | Sequence[Hashable], **settings: Any) -> None:
-        super().__init__(register, cells, **settings)
+    def __init__(self, register: Register, cells: int | Sequence[Hashable], **options: Unpack[BaselineOptions]) -> None:
+        super().__init__(register, cells, **options)
         self.known = CellState.fresh(len(self.domain))
         self._spends = np.zeros((self.common.window, len(self.domain)), np.int64)  # axes: slot modulo w, cell
         self._spent = np.zeros(len(self.domain), np.int64)

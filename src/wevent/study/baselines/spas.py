@@ -21,14 +21,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from wevent import Register
 from wevent.extend import NANO, Counts, Offer, as_fraction
-from wevent.study.baselines.base import Baseline, DesiredSpend
+from wevent.study.baselines.base import Baseline, BaselineOptions, DesiredSpend
 
 WARM_UP_STEP = 20
 """While warming up every twentieth slot is released."""
@@ -65,8 +65,8 @@ class Spas(Baseline):
     name: ClassVar[str] = "spas"
     proven: ClassVar[bool] = False
 
-    def __init__(self, register: Register, cells: int | Sequence[Hashable], **settings: Any) -> None:
-        super().__init__(register, cells, **settings)
+    def __init__(self, register: Register, cells: int | Sequence[Hashable], **options: Unpack[BaselineOptions]) -> None:
+        super().__init__(register, cells, **options)
         window = self.common.window
         self.query_units = self.common.units // 4
         """Units of a window for the threshold and the questions, half for each (eps_s)."""
