@@ -15,6 +15,7 @@ from wevent.budgets.ledger import Ledger, Offer
 from wevent.budgets.membership import Membership
 from wevent.budgets.pasts import Pasts
 from wevent.budgets.rows import INDIVIDUAL
+from wevent.cohorts.requirement import Requirement
 from wevent.cohorts.requirement_change import RequirementChange
 from wevent.errors import SlotOutOfOrder
 
@@ -32,7 +33,8 @@ def spend(members: Membership, slots: int) -> None:
 
 def stream(fast: bool) -> Membership:
     """People in shared, own and individual rows, one who left, one who returned, and newcomers from a group."""
-    people = {"a": fixed(ONE, 3), "b": fixed(ONE, 3), "c": fixed(ONE, 3), "d": dynamic((ONE, 3)), "e": fixed(ONE, 4)}
+    people: dict[str, Requirement] = {user: fixed(ONE, 3) for user in "abc"}
+    people |= {"d": dynamic((ONE, 3)), "e": fixed(ONE, 4)}
     register = Register.from_rows(people).with_group("others", fixed(ONE, 4), 9)
     members = Membership(register, Ledger(fast=fast), dynamic=True)
     spend(members, 2)
