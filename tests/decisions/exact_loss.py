@@ -15,7 +15,7 @@ from wevent.decisions.evidence import PublicKnowledge
 from wevent.decisions.selection import Selection
 
 Ints = npt.NDArray[np.int64]
-Draw = Callable[[Ints, int], "Tap"]
+Draw = Callable[[Ints, int], "RecordingNoise"]
 """Draws for counts (axes: row, cell) and a sensitivity, and records them."""
 
 
