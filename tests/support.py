@@ -21,7 +21,7 @@ from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Requirement
 from wevent.decisions.change import DecisionInput, Trigger, Verdict
 from wevent.noise import SeededNoise
-from wevent.releases.journal import MemoryJournal
+from wevent.releases.journal import Charge, MemoryJournal
 from wevent.settings import Privacy
 
 FAST: list[bool] = [False, True]
@@ -156,8 +156,8 @@ class OpenJournal(MemoryJournal):
         super().__init__()
         self.charges: list[Offer] = []
 
-    def charge(self, offer: Offer) -> None:
-        self.charges.append(offer)
+    def charge(self, charge: Charge) -> None:
+        self.charges.append(charge.offer)
 
 
 class Record:

@@ -12,7 +12,6 @@ from wevent.budgets.membership import Membership
 from wevent.budgets.schedules import DynamicAbsorption, DynamicDistribution, Schedule
 from wevent.errors import InvalidRequirement
 from wevent.noise import SeededNoise
-from wevent.releases.state import forfeit, restore, to_bytes
 
 
 def room_of(publisher: Publisher, user: str) -> int:
@@ -40,9 +39,9 @@ def test_nobody_has_room_until_the_hold_is_over(recipe: object, fast: bool) -> N
     publisher.leave("back")
     publisher.leave("gone")
     publisher.step(Slot(1))
-    forfeit(publisher, hold=6)  # slot 2
+    publisher.forfeit(hold=6)  # slot 2
     twin = made()
-    restore(twin, to_bytes(publisher))
+    twin.restore(publisher.to_bytes())
     for one in (publisher, twin):
         one.join("back", Dynamic((1, 1)))
         one.join("gone", Fixed(1, 1))
@@ -61,7 +60,7 @@ def test_forward_windows_wait_for_forgotten_slots(fast: bool) -> None:
     """Who joins, or changes, to a forward window w after slot h was given up has room from slot h + w on."""
     publisher = dpbd(Register.from_rows({"ann": Dynamic((1, 2))}), 2, noise=SeededNoise(1), fast=fast)
     publisher.step(Slot(1))
-    forfeit(publisher)  # slot 2
+    publisher.forfeit()  # slot 2
     publisher.join("new", Dynamic((1, 5)))
     publisher.change("ann", Dynamic((1, 4)))
     for slot in range(3, 10):

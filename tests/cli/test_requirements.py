@@ -74,7 +74,7 @@ def test_mistakes(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for lines, words in (
         (("zoe,1,4", "bob,1,4", "zoe,2,4"), "line 4: the same user as in line 2"),
         (("andr\u00e9,1,4", "andre\u0301,2,4"), "line 3: the same user as in line 2"),
-        (("zoe,leave,4",), "line 2: whoever leaves requires nothing"),
+        (("zoe,leave,4",), "line 2: a person who leaves requires nothing"),
         ((",1,4",), "line 2: a name has from 1 to 512"),
         (("zoe,1,4", "x" * 513 + ",1,4"), "line 3: a name has from 1 to 512"),
         (("zoe,1,4", "bob,0.0001,4"), "line 3: epsilon=0.0001 over window=4 is below"),

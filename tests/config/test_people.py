@@ -16,7 +16,7 @@ from wevent.config.requirement_files import parse_requirement
 from wevent.errors import InvalidRequirement, InvalidSetting
 from wevent.releases.journal import MemoryJournal
 from wevent.reports.history import read_history
-from wevent.store.build import found
+from wevent.store.build import build_publisher
 from wevent.store.schema import UNLISTED
 
 
@@ -86,7 +86,7 @@ def test_what_was_granted_is_granted_to_the_core() -> None:
     for window in (1, 2, 3, 10, 96):
         asked = parse_requirement(chosen, f"{window / 100}", str(window))
         assert asked is not None
-        assert found(chosen, MemoryJournal(), {0: asked}).ledger.rows == 1
+        assert build_publisher(chosen, MemoryJournal(), {0: asked}).ledger.rows == 1
 
 
 def publications(strictest: Fixed, privacy: Privacy) -> int:

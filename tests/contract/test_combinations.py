@@ -23,6 +23,8 @@ from wevent.decisions.estimators import Sampled, Unbiased
 from wevent.decisions.pooled import Pooled
 from wevent.decisions.selection import expected
 from wevent.releases.filters import Unfiltered
+from wevent.releases.journal import Outcome
+from wevent.releases.release import Release
 from wevent.releases.state_space import StateSpace
 
 made = partial(Mechanism, "combined")
@@ -105,7 +107,7 @@ def test_a_lost_slot_teaches_nothing(name: str) -> None:
     keep = some.journal.settle
     before = some.publisher.filter.repeat(some.slot).counts.copy()
 
-    def fail(release: Any) -> Any:
+    def fail(outcome: Outcome) -> Release:
         some.journal.settle = keep  # type: ignore[method-assign]
         raise BrokenError
 

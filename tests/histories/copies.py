@@ -6,7 +6,6 @@ that the copy does not know are given up.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,14 +16,10 @@ from tests.histories.stage import ChargeFailed, DrawFailed, Script, build
 from wevent.budgets.ledger import Offer
 from wevent.errors import BudgetExceeded, EmptyRegister, WeventError
 from wevent.events.slot import Slot
-from wevent.releases import state as keeping
 from wevent.releases.publisher import Mechanism, Publisher
 from wevent.releases.release import Release
 
 Call = Callable[[Publisher], None]
-
-_HOLDS = "hold" in inspect.signature(keeping.forfeit).parameters
-"""Whether a restored copy can be told how long a window was promised in the lost one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +98,7 @@ class Work:
         """Before anything happens in a slot: keep a state, if the history comes back to it."""
         self._past[number] = _Past()
         if number in self._wanted:
-            self._states[number] = self._copies[number] = State(number, keeping.to_bytes(self._publisher), known)
+            self._states[number] = self._copies[number] = State(number, self._publisher.to_bytes(), known)
 
     def call(self, number: int, call: Call) -> bool:
         """Let the publisher hear of something; whether it accepted it."""
@@ -140,7 +135,7 @@ class Work:
         past = self._past[number]
         past.offer, past.release, past.rows = offer, release, self.rows()
         if self._reopens:
-            self._learned |= keeping.planned(self._publisher) | keeping.learned(self._publisher, release.decision)
+            self._learned |= self._publisher.planned() | self._publisher.learned(release.decision)
         return offer, release
 
     def restore(self, number: int, lost: int, hold: int) -> State | None:
@@ -161,7 +156,7 @@ class Work:
         first = max(slot for slot in self._states if slot <= max(min(self._states), number - since))
         before = self.rows()
         self._take(self._states[first])
-        keeping.take_learned(self._publisher, self._learned)
+        self._publisher.restore_learned(self._learned)
         for slot in range(first, number):
             self._replay(slot, self._past[slot])
         for call in self._past[number].calls:
@@ -175,7 +170,7 @@ class Work:
         if past.offer is None or past.release is None:
             _forfeit(self._publisher, past.hold)
         else:
-            keeping.replay(self._publisher, past.offer, past.release)
+            self._publisher.replay(past.offer, past.release)
         if self.rows() != past.rows:
             raise Stopped("replay", f"slot {slot} is replayed with other rows")
 
@@ -187,11 +182,8 @@ class Work:
 
     def _take(self, state: State) -> None:
         self._publisher, self._journal = build(self._history, self._script, self._mechanism)
-        keeping.restore(self._publisher, state.data)
+        self._publisher.restore(state.data)
 
 
 def _forfeit(publisher: Publisher, hold: int) -> None:
-    if _HOLDS:
-        keeping.forfeit(publisher, hold)
-    else:  # before anybody could be held back
-        keeping.forfeit(publisher)
+    publisher.forfeit(hold)

@@ -15,7 +15,7 @@ from wevent.cohorts.requirement import Dynamic, Fixed
 from wevent.decisions.change import DecisionInput, Trigger, Verdict
 from wevent.mechanisms import publisher_of
 from wevent.noise import StudyNoise
-from wevent.releases.journal import MemoryJournal
+from wevent.releases.journal import Charge, MemoryJournal, Outcome
 from wevent.releases.publisher import Mechanism, Publisher
 from wevent.releases.release import Release
 from wevent.settings import Privacy
@@ -48,16 +48,16 @@ class ScriptedJournal(MemoryJournal):
         self.charged: Offer | None = None
         self.released: Release | None = None
 
-    def charge(self, offer: Offer) -> None:
+    def charge(self, charge: Charge) -> None:
         """Keep a charge, or fail once."""
         if self._script.charge_fails:
             self._script.charge_fails = False
             raise ChargeFailed
-        self.charged = offer
+        self.charged = charge.offer
 
-    def settle(self, release: Release) -> Release:
+    def settle(self, outcome: Outcome) -> Release:
         """Keep a release."""
-        self.released = super().settle(release)
+        self.released = super().settle(outcome)
         return self.released
 
 

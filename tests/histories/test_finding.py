@@ -16,7 +16,6 @@ from wevent.budgets.membership import Membership
 from wevent.budgets.pasts import Past
 from wevent.budgets.placement import Placement
 from wevent.cohorts.register import Register
-from wevent.releases import state as keeping
 
 Undo = Callable[[pytest.MonkeyPatch], None]
 
@@ -33,7 +32,7 @@ def forget_the_group(patch: pytest.MonkeyPatch) -> None:
 
 def hold_nobody(patch: pytest.MonkeyPatch) -> None:
     """A restored copy is not told what was promised in the lost one."""
-    patch.setattr(copies, "_forfeit", lambda publisher, hold: keeping.forfeit(publisher, 1))
+    patch.setattr(copies, "_forfeit", lambda publisher, hold: publisher.forfeit(1))
 
 
 def check_nothing_beforehand(patch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,6 @@ from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.mechanisms import ESTIMATORS, EstimatorName
 from wevent.noise import SeededNoise
 from wevent.releases.release import Decision
-from wevent.releases.state import restore, to_bytes
 from wevent.releases.state_space import StateSpace
 from wevent.study.window_check import DynamicWindowCheck
 from wevent.units import UNBOUNDED, Units
@@ -139,7 +138,7 @@ def test_moving_requirements_keep_every_window(word: EstimatorName, fast: bool) 
             watch.change([(int(k), table[moved[k]]) for k in np.flatnonzero(moved >= 0)])
         if number % 37 == 0:
             twin = auto(Register.from_levels(table, choice), CELLS, estimator=word, noise=SeededNoise(9), fast=fast)
-            restore(twin, to_bytes(publisher))
+            twin.restore(publisher.to_bytes())
             assert twin.schedule.state() == publisher.schedule.state()
             twin.journal, publisher = publisher.journal, twin
         release = publisher.step(Slot(number, rng.integers(-1, CELLS, 60)))

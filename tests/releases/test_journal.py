@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wevent.errors import SlotOutOfOrder
-from wevent.releases.journal import MemoryJournal
+from wevent.releases.journal import MemoryJournal, Outcome
 from wevent.releases.release import Decision, Release
 
 
@@ -19,7 +19,7 @@ def test_kept_releases_come_back() -> None:
     journal = MemoryJournal()
     one = release(1)
     assert journal.find(1) is None
-    assert journal.settle(one) is one
+    assert journal.settle(Outcome(one)) is one
     assert journal.find(1) is one
     assert journal.find(2) is None
 
@@ -28,7 +28,7 @@ def test_only_the_last_are_kept() -> None:
     """Older ones are refused, with how many are kept and the newest in the message; memory stays bounded."""
     journal = MemoryJournal(keep=3)
     for slot in range(1, 101):
-        journal.settle(release(slot))
+        journal.settle(Outcome(release(slot)))
     assert len(journal._kept) == 3
     for slot in (98, 99, 100):
         found = journal.find(slot)

@@ -13,7 +13,6 @@ from wevent.budgets.ledger import Ledger
 from wevent.errors import CorruptState, InvalidInput
 from wevent.noise import SeededNoise
 from wevent.releases.release import Decision
-from wevent.releases.state import forfeit, replay, restore, to_bytes
 
 LEVELS = [Fixed(1, 4), Fixed(2, 3), Fixed(0.5, 6)]
 
@@ -44,7 +43,7 @@ def test_kept_and_replayed_publishers_agree(data: bytes, name: str, fast: bool) 
     """At any time a copy from bytes, and one that lived through the slots again, offer what the first one offers."""
     tape, first, second = Tape(data), made(name, fast), made(name, fast)
     twin = made(name, fast, Register())
-    restore(twin, to_bytes(first))
+    twin.restore(first.to_bytes())
     heard = Tape(data)
     while tape:
         for publisher, events in ((first, tape), (second, heard)):
@@ -52,8 +51,8 @@ def test_kept_and_replayed_publishers_agree(data: bytes, name: str, fast: bool) 
         slot = first.ledger.slot
         if tape.number(4) == 0:
             heard.number(4)
-            forfeit(first)
-            forfeit(second)
+            first.forfeit()
+            second.forfeit()
         else:
             heard.number(4)
             release = first.step(Slot(slot))
@@ -62,15 +61,15 @@ def test_kept_and_replayed_publishers_agree(data: bytes, name: str, fast: bool) 
             offer = second.ledger.offer(second.schedule)
             assert offer.change_budget.tolist() == first.trace.change_budget.tolist()
             assert offer.publish_budget.tolist() == first.trace.offer.tolist()
-            replay(second, offer, release)
-        kept = to_bytes(first)
+            second.replay(offer, release)
+        kept = first.to_bytes()
         twin = made(name, fast, Register())
-        restore(twin, kept)
-        assert to_bytes(twin) == kept
+        twin.restore(kept)
+        assert twin.to_bytes() == kept
         for other in (second, twin):
             assert other.ledger.room().tolist() == first.ledger.room().tolist()
             assert other.members.rows().tolist() == first.members.rows().tolist()
-            assert [part.tolist() for part in other.last] == [part.tolist() for part in first.last]
+            assert other.repeat(slot + 1).counts.tolist() == first.repeat(slot + 1).counts.tolist()
 
 
 @pytest.mark.parametrize("fast", FAST)
@@ -80,7 +79,7 @@ def test_forfeit(fast: bool) -> None:
     people: dict[str, Fixed | Dynamic] = {"fixed": Fixed(1, 4), **moving}
     publisher = dpba(Register.from_rows(people), 2, noise=SeededNoise(1), fast=fast)
     publisher.step(Slot(1))
-    assert forfeit(publisher).decision is Decision.LOST  # slot 2
+    assert publisher.forfeit().decision is Decision.LOST  # slot 2
     publisher.join("new", Fixed(1, 4))
     ends = {"fixed": 2 + 4, "dynamic": 2 + 5, "both": 2 + 3, "new": 2 + 4}
     for slot in range(3, 9):
@@ -96,11 +95,11 @@ def test_refusals() -> None:
     """A ledger's bytes, another number of cells, users that have no plain names."""
     publisher = pbd(Register.from_rows({"ann": Fixed(1, 4)}), 3)
     with pytest.raises(CorruptState, match="not a publisher"):
-        restore(publisher, Ledger().to_bytes())
+        publisher.restore(Ledger().to_bytes())
     with pytest.raises(CorruptState, match="3 cells"):
-        restore(pbd(Register(), 2), to_bytes(publisher))
+        pbd(Register(), 2).restore(publisher.to_bytes())
     with pytest.raises(InvalidInput, match="string or a whole number"):
-        to_bytes(pbd(Register.from_rows({("ann", 1): Fixed(1, 4)}), 3))
+        pbd(Register.from_rows({("ann", 1): Fixed(1, 4)}), 3).to_bytes()
 
 
 def test_last_counts_are_kept() -> None:
@@ -108,12 +107,13 @@ def test_last_counts_are_kept() -> None:
     publisher = pbd(Register.from_rows({"ann": Fixed(90, 1), "bob": Fixed(90, 1)}), 2)
     release = publisher.step(Slot(1, {"ann": 0, "bob": 0}))
     twin = pbd(Register(), 2)
-    restore(twin, to_bytes(publisher))
+    twin.restore(publisher.to_bytes())
     assert release.decision is Decision.PUBLISHED
-    assert (twin.last[0] == release.counts).all()
+    again = twin.repeat(2)
+    assert (again.counts == release.counts).all()
     with pytest.raises(ValueError, match="read-only"):
-        twin.last[0][0] = 5
-    assert np.isfinite(twin.last[1]).all()
+        again.counts[0] = 5
+    assert np.isfinite(again.standard_error).all()
 
 
 def test_nobody_there() -> None:

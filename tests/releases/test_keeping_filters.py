@@ -16,9 +16,8 @@ from wevent.decisions.estimators import Unbiased
 from wevent.errors import CorruptState, StoreVersion
 from wevent.mechanisms import ESTIMATORS
 from wevent.noise import SeededNoise
-from wevent.releases.journal import MemoryJournal
+from wevent.releases.journal import MemoryJournal, Outcome
 from wevent.releases.release import Release
-from wevent.releases.state import learned, planned, restore, take_learned, to_bytes
 from wevent.releases.state_space import StateSpace
 
 REGISTER = Register.from_arrays(np.repeat([0.5, 1.0, 2.0], 20), np.tile([3, 5, 9], 20))
@@ -44,14 +43,14 @@ def test_bytes(name: str) -> None:
     for slot in range(1, 31):
         first.step(Slot(slot, places[slot - 1]))
     second = BUILDS[name](REGISTER, 4, noise=SeededNoise(9), fast=False)
-    restore(second, to_bytes(first))
+    second.restore(first.to_bytes())
     first._noise, second._noise = SeededNoise(2), SeededNoise(2)
     second.journal._newest = 30
     for slot in range(31, 61):
         one, other = (each.step(Slot(slot, places[slot - 1])) for each in (first, second))
         assert one.decision == other.decision and one.threshold == other.threshold
         assert np.array_equal(one.counts, other.counts) and np.array_equal(one.standard_error, other.standard_error)
-    assert to_bytes(first) == to_bytes(second)
+    assert first.to_bytes() == second.to_bytes()
 
 
 class Durable(MemoryJournal):
@@ -60,11 +59,11 @@ class Durable(MemoryJournal):
     durable = True
     failed = False
 
-    def settle(self, release: Release) -> Release:
-        if not self.failed and release.slot == 25:
+    def settle(self, outcome: Outcome) -> Release:
+        if not self.failed and outcome.slot == 25:
             self.failed = True
             raise OSError
-        return super().settle(release)
+        return super().settle(outcome)
 
 
 @pytest.mark.parametrize("name", BUILDS)
@@ -88,18 +87,18 @@ def test_learned_parts(name: str) -> None:
     parts: dict[str, bytes] = {}
     for slot in range(1, 41):
         release = first.step(Slot(slot, np.zeros(60, np.int64)))
-        parts |= planned(first) | learned(first, release.decision)
-    take_learned(second, parts)
+        parts |= first.planned() | first.learned(release.decision)
+    second.restore_learned(parts)
     assert pack(second.state()) == pack(first.state())
     for damaged, error in ((b"x", CorruptState), (pack({}), StoreVersion)):
         with pytest.raises(error):
-            take_learned(second, {"filter": damaged})
+            second.restore_learned({"filter": damaged})
 
 
 def test_another_version() -> None:
     """A whole publisher whose filter learned in another way is refused by name."""
     publisher = auto(REGISTER, 4)
-    tree = unpack(to_bytes(publisher))
-    tree["more"]["filter"] = {"levels": np.zeros(4)}
+    tree = unpack(publisher.to_bytes())
+    tree["axes"]["filter"] = {"levels": np.zeros(4)}
     with pytest.raises(StoreVersion, match="another version"):
-        restore(publisher, pack(tree))
+        publisher.restore(pack(tree))

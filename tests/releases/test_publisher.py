@@ -12,7 +12,7 @@ from wevent.budgets.ledger import Offer
 from wevent.budgets.schedules import Distribution, DynamicAbsorption, DynamicDistribution
 from wevent.errors import BudgetExceeded, SeededNoiseRefused, SlotOutOfOrder
 from wevent.noise import Noise, SecureNoise
-from wevent.releases.journal import MemoryJournal
+from wevent.releases.journal import Charge, MemoryJournal, Outcome
 from wevent.releases.release import Decision, Release
 
 fast = pytest.mark.parametrize("fast", FAST)
@@ -38,13 +38,13 @@ class Diary(OpenJournal):
     def __len__(self) -> int:
         return 0  # a journal that is empty, so not true, is still the journal that was given
 
-    def charge(self, offer: Offer) -> None:
+    def charge(self, charge: Charge) -> None:
         self.events.append("charge")
-        super().charge(offer)
+        super().charge(charge)
 
-    def settle(self, release: Release) -> Release:
-        self.events.append(f"settle {release.decision}")
-        return super().settle(release)
+    def settle(self, outcome: Outcome) -> Release:
+        self.events.append(f"settle {outcome.release.decision}")
+        return super().settle(outcome)
 
 
 class PacedWithChangeDetection(Recorded):
@@ -84,7 +84,7 @@ def test_a_journal_that_cannot_keep_the_charge_stops_the_slot() -> None:
     class Full(OpenJournal):
         full = True
 
-        def charge(self, offer: Offer) -> None:
+        def charge(self, charge: Charge) -> None:
             if self.full:
                 raise OSError("no space left")
 
@@ -103,10 +103,10 @@ def test_a_release_that_was_not_kept_is_not_drawn_again() -> None:
     """If keeping the release fails after the draw, the charge stays and the slot is over."""
 
     class Forgetful(OpenJournal):
-        def settle(self, release: Release) -> Release:
-            if release.slot == 1:
+        def settle(self, outcome: Outcome) -> Release:
+            if outcome.slot == 1:
                 raise OSError("no space left")
-            return super().settle(release)
+            return super().settle(outcome)
 
     one = publisher(journal=Forgetful())
     with pytest.raises(OSError, match="no space"):

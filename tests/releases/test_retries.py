@@ -8,10 +8,9 @@ import pytest
 from tests.support import FAST, OpenJournal
 
 from wevent import RECIPES, Dynamic, Fixed, Publisher, Register, Slot
-from wevent.budgets.ledger import Offer
 from wevent.cohorts.requirement import Requirement
 from wevent.noise import SeededNoise
-from wevent.releases.state import restore, to_bytes
+from wevent.releases.journal import Charge
 
 REQUIREMENTS: list[Requirement] = [Fixed(1, 2), Fixed(2, 3), Fixed(3, 4), Dynamic((1, 3), (2, 2))]
 
@@ -21,10 +20,10 @@ class Unreliable(OpenJournal):
 
     fails = False
 
-    def charge(self, offer: Offer) -> None:
+    def charge(self, charge: Charge) -> None:
         if self.fails:
             raise OSError("no space left")
-        super().charge(offer)
+        super().charge(charge)
 
 
 def ask(publisher: Publisher, user: int, requirement: Requirement | None) -> None:
@@ -64,9 +63,9 @@ def test_a_failed_charge_leaves_no_trace(name: str, grouped: bool, fast: bool) -
                 for publisher in both:
                     ask(publisher, user, requirement)
             if rng.random() < 0.1:
-                kept = to_bytes(rough)
+                kept = rough.to_bytes()
                 twin = RECIPES[name](Register(), 2, noise=SeededNoise(seed), journal=journals[1], fast=fast)
-                restore(twin, kept)
+                twin.restore(kept)
                 twin._noise = rough._noise
                 both = [smooth, rough := twin]
             releases = [publisher.step(Slot(slot)) for publisher in both]
@@ -77,4 +76,4 @@ def test_a_failed_charge_leaves_no_trace(name: str, grouped: bool, fast: bool) -
             assert (offers[0].change_budget == offers[1].change_budget).all() and (
                 offers[0].publish_budget == offers[1].publish_budget
             ).all()
-        assert to_bytes(rough) == to_bytes(smooth)
+        assert rough.to_bytes() == smooth.to_bytes()

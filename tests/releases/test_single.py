@@ -16,7 +16,6 @@ from wevent.decisions.change_detection import ChangeDetectionTrigger
 from wevent.decisions.estimators import Unbiased
 from wevent.errors import CopyRefused
 from wevent.noise import SeededNoise
-from wevent.releases.state import restore, to_bytes
 from wevent.releases.state_space import StateSpace
 
 PEOPLE = {k: Fixed(1, 4) for k in range(20)}
@@ -55,6 +54,6 @@ def test_the_safe_ways_work() -> None:
     """What the message names does what it says."""
     publisher, twin = (RECIPES["pbd"](Register.from_rows(PEOPLE), 3) for _ in range(2))
     publisher.step(Slot(1))
-    restore(twin, to_bytes(publisher))
+    twin.restore(publisher.to_bytes())
     assert twin.ledger.slot == 2
     assert Ledger.from_bytes(publisher.ledger.to_bytes()).slot == 2

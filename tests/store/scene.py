@@ -98,12 +98,12 @@ def _without_waiting(connection: Any, _: Any) -> None:
 
 
 def spy(target: Any, name: str, note: Callable[[Any], None]) -> None:
-    """Let a function see what a method of one argument is called with."""
+    """Let a function see the first argument of a method."""
     method = getattr(target, name)
 
-    def call(given: Any) -> Any:
+    def call(given: Any, *more: Any) -> Any:
         note(given)
-        return method(given)
+        return method(given, *more)
 
     setattr(target, name, call)
 

@@ -15,8 +15,10 @@ from wevent.budgets.pasts import Pasts
 from wevent.errors import RequirementsMissing, StreamTaken
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
+from wevent.store import session as sessions
+from wevent.store.recover import give_up_slots
+from wevent.store.running import RunningStream
 from wevent.store.schema import slots
-from wevent.store.session import Session
 
 
 def test_other_changes_do_not_replace_lost_ones(tmp_path: Path) -> None:
@@ -73,13 +75,12 @@ def test_a_longer_window_while_slots_are_given_up(tmp_path: Path, monkeypatch: p
     backup = copy(town, tmp_path / "backup.db")
     publish(town, 3)
     restored = Town(backup, tmp_path / "witness.json", chosen)
-    give_up = Session._give_up
 
-    def first_another_process(session: Session) -> None:
+    def first_another_process(stream: RunningStream) -> None:
         Town(backup, tmp_path / "witness.json", chosen).ask({"u": Fixed(1, 30)})
-        give_up(session)
+        give_up_slots(stream)
 
-    monkeypatch.setattr(Session, "_give_up", first_another_process)
+    monkeypatch.setattr(sessions, "give_up_slots", first_another_process)
     with restored.session() as session:
         session.release(random_rows(session, 6))
     with restored.database.read() as connection:

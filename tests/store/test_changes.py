@@ -353,10 +353,10 @@ def test_a_second_stream_over_the_same_people(tmp_path: Path) -> None:
     with pytest.raises(SharedPeople, match="stream 'two'"):
         one.ask({"bob": Fixed(1, 4)})
     one.ask({"ann": None})
-    with pytest.raises(SharedPeople):  # whoever left still has windows
+    with pytest.raises(SharedPeople):  # a person who left still has windows
         two.ask({"ann": Fixed(1, 4)})
     stream = open_stream(two.database, "two", two.config.fixed(), lambda: START, two.witness)
-    with pytest.raises(SharedPeople, match="line 7: somebody"):
+    with pytest.raises(SharedPeople, match="line 7: a person"):
         changes = [RequirementChange("eve", Fixed(1, 4), line=6), RequirementChange("ann", Fixed(1, 4), line=7)]
         store_changes(two.database, two.config, stream, changes, lambda: START - 1)
     assert [change.person for change in kept(two, stream.id)] == [0]
@@ -414,8 +414,8 @@ def test_many_changes_see_what_was_stored_meanwhile(tmp_path: Path, monkeypatch:
     stream = open_stream(town.database, "town", town.config.fixed(), lambda: START, town.witness)
     sync = True
     changes = [RequirementChange("ann", Fixed(1, 4)), RequirementChange("bob", Fixed(1, 4))]
-    how = ChangePolicy(returning=False)
-    stored = store_changes(town.database, town.config, stream, changes, lambda: START - 1, how, sync=True)
+    policy = ChangePolicy(returning=False)
+    stored = store_changes(town.database, town.config, stream, changes, lambda: START - 1, policy, sync=True)
     assert (stored.unchanged, stored.away, stored.left, stored.joined) == (2, 0, 1, 0)
     with town.database.read() as connection:
         assert [past.requirement for _, past in sorted(read_latest_changes(connection, 1).items())] == [
@@ -431,13 +431,13 @@ def test_files_leave_what_people_set_themselves(tmp_path: Path, monkeypatch: pyt
     town = make(tmp_path)
     everybody = ("ann", "bob", "dan", "eve")
     file = ChangePolicy(IMPORT, returning=False)
-    assert town.ask(dict.fromkeys(everybody, Fixed(2, 4)), how=file) == 4
+    assert town.ask(dict.fromkeys(everybody, Fixed(2, 4)), policy=file) == 4
     assert town.ask({"ann": Fixed(1, 4), "bob": None, "dan": Fixed(2, 4)}) == 2  # dan says the same as the file
     stream = open_stream(town.database, "town", town.config.fixed(), lambda: START, town.witness)
 
-    def store(how: ChangePolicy, *users: str, **more: bool) -> tuple[int, ...]:
+    def store(policy: ChangePolicy, *users: str, **more: bool) -> tuple[int, ...]:
         changes = [RequirementChange(user, Fixed(3, 4)) for user in users]
-        stored = store_changes(town.database, town.config, stream, changes, lambda: START - 1, how, **more)
+        stored = store_changes(town.database, town.config, stream, changes, lambda: START - 1, policy, **more)
         return stored.own, stored.away, stored.changed, stored.left, stored.returned
 
     assert store(file, *everybody, preview=True) == (2, 1, 1, 0, 0)
@@ -452,7 +452,7 @@ def test_files_leave_what_people_set_themselves(tmp_path: Path, monkeypatch: pyt
         1,
     )  # bob comes back
     assert store(ChangePolicy(), "dan") == (0, 0, 1, 0, 0)
-    assert town.ask({"dan": None}, how=file) == 1  # a file may always let somebody leave
+    assert town.ask({"dan": None}, policy=file) == 1  # a file may always let somebody leave
     assert store(ChangePolicy(), "dan") == (0, 0, 0, 0, 1)
     assert store(replace(file, overwrite=True), *everybody) == (0, 0, 1, 0, 0)
     assert store(file, *everybody) == (0, 0, 0, 0, 0)

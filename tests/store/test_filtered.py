@@ -20,8 +20,8 @@ from wevent.config.read import to_config
 from wevent.errors import CorruptState, SettingsChanged, StoreUnavailable, StoreVersion
 from wevent.events.gathering import SlotRows
 from wevent.mechanisms import ESTIMATORS
-from wevent.releases.release import Decision
-from wevent.releases.state import to_bytes
+from wevent.releases.journal import Charge, Outcome
+from wevent.releases.release import Decision, Release
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import session as sessions
@@ -48,18 +48,18 @@ class CrashError(BaseException):
 def crash(session: Session, moment: str) -> None:
     """Let the process end at a moment of the next slot."""
     journal = session.journal
-    charge, settle = journal.charge, journal.settle
+    keep_charge, settle = journal.charge, journal.settle
 
-    def charged(offer: Any) -> None:
+    def charged(charge: Charge) -> None:
         if moment == "after the charge":
-            charge(offer)
+            keep_charge(charge)
         raise CrashError
 
-    def settled(release: Any) -> Any:
+    def settled(outcome: Outcome) -> Release:
         if moment == "at the witness":
-            session.writer.advance(release.slot)
+            session.writer.advance(outcome.slot)
         if moment == "after the release":
-            settle(release)
+            settle(outcome)
         raise CrashError
 
     if "charge" in moment:
@@ -120,7 +120,7 @@ def test_as_if_nothing_had_happened(
         assert (kept.decision is Decision.LOST) == gone, (slot, moment)
         lost[moment] += 1
         assert same(kept, twin.live(slot, rows.cells.tolist(), lost=gone)), (slot, moment)
-        assert to_bytes(session._publisher) == to_bytes(twin.publisher), (slot, moment)
+        assert session._publisher.to_bytes() == twin.publisher.to_bytes(), (slot, moment)
     session.close()
     assert len(lost) == len(set(MOMENTS))
     found = audit(read_history(town.database))

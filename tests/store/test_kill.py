@@ -16,7 +16,6 @@ from tests.store.scene import Town, random_rows, same
 from tests.store.twin import Twin
 
 from wevent.releases.release import Decision
-from wevent.releases.state import to_bytes
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store.accounting import read_account
@@ -91,7 +90,7 @@ def check_twin(town: Town) -> Counter[str]:
             lost = kept.decision is Decision.LOST
             assert same(kept, twin.live(slot, random_rows(session, slot).cells.tolist(), lost=lost)), slot
             decisions[kept.decision] += 1
-        assert to_bytes(session._publisher) == to_bytes(twin.publisher)
+        assert session._publisher.to_bytes() == twin.publisher.to_bytes()
     found = audit(read_history(town.database))
     assert found.kept, found.violations
     return decisions

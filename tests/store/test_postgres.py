@@ -17,6 +17,7 @@ from alembic.migration import MigrationContext
 from tests.store.nursery import settings
 from tests.store.postgres import fresh_database, server
 from tests.store.scene import START, Town, config, random_rows, same, sorted_events, waiting_rows
+from tests.store.test_filtered import CrashError, crash
 from tests.store.test_kill import ROUNDS, check, check_twin, kill
 from tests.store.test_reading import TOML, every_reading_command, filled
 
@@ -32,7 +33,6 @@ from wevent.errors import (
     WitnessMissing,
 )
 from wevent.releases.release import Decision
-from wevent.releases.state import to_bytes
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import session as sessions
@@ -75,18 +75,20 @@ def test_a_stream(town: Town) -> None:
     """Slots are kept, opened again to the byte, lost where they must be, and audited."""
     for slot in range(1, 8):
         with town.session() as session:
-            before = to_bytes(session._publisher)
+            before = session._publisher.to_bytes()
             session.intake.accept(sorted_events(session, [("person-1", (slot - 1) * 60_000_000, "north")]))
         if slot == 4:
             town.ask({"person-0": Fixed(0.5, 3), "late": Fixed(1, 2)})
         with town.session() as session:
-            assert to_bytes(session._publisher) == before
+            assert session._publisher.to_bytes() == before
             released = session.release(waiting_rows(session, slot))
             kept = session.journal.find(slot)
             assert kept is not None
             assert same(kept, released)
     with town.session() as session:
-        session.journal.charge(session._publisher.ledger.offer(session._publisher.schedule))
+        crash(session, "after the charge")
+        with pytest.raises(CrashError):
+            session.release(random_rows(session, 8))
     with town.session() as session:
         lost = session.journal.find(8)
         assert lost is not None

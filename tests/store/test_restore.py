@@ -27,10 +27,10 @@ from wevent.errors import (
 from wevent.noise import SecureNoise
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
-from wevent.store import forfeiting
+from wevent.store import recover
 from wevent.store.database import open_database
+from wevent.store.running import AppliedChanges, RunningStream
 from wevent.store.schema import slots, streams
-from wevent.store.session import Session
 
 
 def spends(town: Town, user: str, slots: int) -> list[int]:
@@ -270,7 +270,7 @@ def test_very_many_slots(tmp_path: Path) -> None:
         assert session.next_slot == 6_001
         kept = session.journal.find(5_000)
         assert kept is not None
-        assert np.array_equal(kept.counts, session._publisher.last[0])
+        assert np.array_equal(kept.counts, session._publisher.repeat(6_001).counts)
     assert time.monotonic() - middle < max(1.0, (middle - begun) / 2)
     with pytest.raises(WitnessMissing):
         Town(copy(town, tmp_path / "copy.db"), tmp_path / "elsewhere" / "witness.json").session()
@@ -278,24 +278,23 @@ def test_very_many_slots(tmp_path: Path) -> None:
 
 def test_giving_up_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that dies while it gives slots up leaves the rest to the next one, with the same hold."""
-    monkeypatch.setattr(forfeiting, "FORFEITED_AT_ONCE", 4)
+    monkeypatch.setattr(recover, "GIVEN_UP_AT_ONCE", 4)
     chosen = config(privacy={"mechanism": "auto", "limits": {"window": 9}})
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
     town.people(3)
     publish(town, 1)
     town.witness.path.unlink()
-    hear, heard = Session._hear, []
+    apply = RunningStream.apply_requirement_changes
 
-    def die(self: Session, slot: int, *, settled: bool) -> None:
-        heard.append(slot)
-        if len(heard) == 3:
+    def die(self: RunningStream, slot: int, *, replaying: bool = False) -> AppliedChanges:
+        if slot == 6:  # of the second transaction
             raise KeyboardInterrupt
-        hear(self, slot, settled=settled)
+        return apply(self, slot, replaying=replaying)
 
-    monkeypatch.setattr(Session, "_hear", die)
-    with pytest.raises(KeyboardInterrupt):
-        town.session(shown=14)
-    monkeypatch.setattr(Session, "_hear", hear)
+    with monkeypatch.context() as dying:
+        dying.setattr(RunningStream, "apply_requirement_changes", die)
+        with pytest.raises(KeyboardInterrupt):
+            town.session(shown=14)
     with town.session() as session:
         assert session.next_slot == 15
     with open_database(tmp_path / "town.db").read() as connection:

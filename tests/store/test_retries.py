@@ -17,10 +17,9 @@ from wevent import Fixed
 from wevent.errors import CorruptState, RowMismatch, StoreError, StoreUnavailable
 from wevent.events.gathering import SlotRows
 from wevent.releases.publisher import Publisher
-from wevent.releases.state import to_bytes
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
-from wevent.store.assignment import CurrentAssignment, assignment_of
+from wevent.store.assignment import CurrentAssignment, assign_rows
 from wevent.store.schema import row_assignments, slots
 from wevent.store.session import Session
 
@@ -44,8 +43,8 @@ def test_nobody_is_swapped_in_the_first_slot(tmp_path: Path, monkeypatch: pytest
     placed: dict[int, int] = {}
     step = Publisher.step
 
-    def note(publisher: Publisher, slot: Any) -> Any:
-        release = step(publisher, slot)
+    def note(publisher: Publisher, slot: Any, context: Any) -> Any:
+        release = step(publisher, slot, context)
         people: Any = publisher.members.register.users
         placed.update(zip(people, slot.places.tolist(), strict=True))
         return release
@@ -69,7 +68,7 @@ def test_rows_are_compared_before_a_charge(tmp_path: Path, monkeypatch: pytest.M
             with monkeypatch.context() as broken:
 
                 def swap(self: CurrentAssignment, members: Any, name: str = swapped) -> Any:
-                    right = assignment_of(members)
+                    right = assign_rows(members.register.users, members.rows(), members.groups)
                     values = {part: getattr(right, part) for part in ("persons", "rows", "positions")}
                     return type(right)(**{**values, name: values[name][::-1].copy()})
 
@@ -122,10 +121,10 @@ def live(folder: Path, seed: int) -> int:
                 change()
         assert bool(came) or session.next_slot == slot + 1
         if chance.random() < 0.3:
-            at_work = to_bytes(session._publisher) if session.next_slot else b""
+            at_work = session._publisher.to_bytes() if session.next_slot else b""
             session.close()
             session = town.session()
-            assert to_bytes(session._publisher) == at_work, (seed, slot)
+            assert session._publisher.to_bytes() == at_work, (seed, slot)
     session.close()
     found = audit(read_history(town.database))
     assert found.kept, found.violations
@@ -150,5 +149,5 @@ def test_rows_are_compared_in_every_slot(tmp_path: Path) -> None:
     with town.database.write() as connection:
         for from_slot, row in ((2, 1), (4, 0)):
             connection.execute(row_assignments.insert().values(stream=1, person=0, from_slot=from_slot, row=row))
-    with pytest.raises(CorruptState, match="slot 2 people do not sit"):
+    with pytest.raises(CorruptState, match="slot 2 people are not in the rows"):
         town.session()

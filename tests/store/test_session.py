@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 from tests.store.scene import CELLS, Town, config, random_rows, same, sorted_events, waiting_rows
+from tests.store.test_filtered import CrashError, crash
 
 from wevent import Dynamic, Fixed
 from wevent.cohorts.requirement import Requirement
 from wevent.errors import SettingsChanged, SlotOutOfOrder, StreamBusy, StreamTaken, WitnessMissing
 from wevent.releases.release import Decision
-from wevent.releases.state import to_bytes
 from wevent.store import session as sessions
 from wevent.store.schema import releases, slots, waiting
 from wevent.store.witness import WitnessRecord
@@ -55,9 +55,9 @@ def test_opening_again_changes_nothing(
         if slot in wishes:
             town.ask(wishes[slot])
         with town.session() as session:
-            before = to_bytes(session._publisher)
+            before = session._publisher.to_bytes()
         with town.session() as session:
-            assert to_bytes(session._publisher) == before
+            assert session._publisher.to_bytes() == before
             assert session.next_slot == slot
             released = session.release(random_rows(session, slot))
             kept = session.journal.find(slot)
@@ -71,7 +71,9 @@ def test_a_charged_slot_is_lost(town: Town) -> None:
     with town.session() as session:
         first = session.release(random_rows(session, 1))
         offer = session._publisher.ledger.offer(session._publisher.schedule)
-        session.journal.charge(offer)
+        crash(session, "after the charge")
+        with pytest.raises(CrashError):
+            session.release(random_rows(session, 2))
     with town.session() as session:
         lost = session.journal.find(2)
         assert lost is not None
@@ -165,14 +167,14 @@ def test_levels_may_be_added_not_changed(town: Town) -> None:
         town.ask({})
 
 
-def test_wishes_wait_for_the_next_slot(town: Town) -> None:
-    """A wish that is stored after its slot was heard is served from the next slot on."""
+def test_changes_wait_for_the_next_slot(town: Town) -> None:
+    """A change that is stored after the changes of its slot were applied is in force from the next slot on."""
     with town.session() as session:
         session.release(random_rows(session, 1))
-        session._hear(2, settled=False)
+        session.begin(2)
         assert town.ask({"person-0": Fixed(0.1, 8)}) == 1
         publisher = session._publisher
-        publisher.step(session._slot(random_rows(session, 2), random_rows(session, 2).cells))
+        session.release(random_rows(session, 2))
         assert publisher.members.ledger.versions.in_force(int(publisher.members.rows()[0])) == (10**9, 4)
         session.release(random_rows(session, 3))
         assert publisher.members.ledger.versions.in_force(int(publisher.members.rows()[0])) == (10**8, 8)

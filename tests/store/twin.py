@@ -17,7 +17,8 @@ from wevent.noise import SeededNoise
 from wevent.releases.journal import MemoryJournal
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Release
-from wevent.store.build import found
+from wevent.store.build import build_publisher
+from wevent.store.running import RunningStream
 from wevent.store.session import Session
 
 
@@ -41,8 +42,16 @@ class SlotNoise(SeededNoise):
 
 
 def with_noise(session: Session, lost: Iterable[int] = ()) -> Session:
-    """A session whose noise is that of the twin."""
-    session._publisher._noise = SlotNoise(session._publisher, lost)
+    """A session whose noise is that of the twin, also after it was recovered."""
+    recovered = session._recovered
+
+    def noisy() -> RunningStream:
+        stream = recovered()
+        if not isinstance(stream.publisher._noise, SlotNoise):
+            stream.publisher._noise = SlotNoise(stream.publisher, lost)
+        return stream
+
+    session._recovered = noisy  # type: ignore[method-assign]
     return session
 
 
@@ -50,7 +59,7 @@ class Twin:
     """A publisher in memory."""
 
     def __init__(self, config: Config, asked: Mapping[int, Requirement]) -> None:
-        self.publisher = found(config, MemoryJournal(keep=10_000), asked)
+        self.publisher = build_publisher(config, MemoryJournal(keep=10_000), asked)
         self._noise = self.publisher._noise = SlotNoise(self.publisher)
         self._cells = list(config.cells.declared().names)
 

@@ -160,27 +160,33 @@ class Ledger(Single, Pasts):
 
     def to_bytes(self) -> bytes:
         """Everything, for `from_bytes`."""
-        charged = self._charged
-        return pack(
-            {
-                "history": self.history.state(),
-                "versions": self.versions.state(),
-                "declarations": self.declarations.state(self.history.rows),
-                "individual": None if self.individual is None else self.individual.state(),
-                "sizes": self.sizes,
-                "last_slot": self.last_slot,
-                "last_spend": self._last_spend,
-                "free": np.array(self._free, np.int64),
-                "charged": None
-                if charged is None
-                else {"change_budget": charged.change_budget, "publish_budget": charged.publish_budget},
-            }
-        )
+        return pack(self.state())
 
     @classmethod
     def from_bytes(cls, data: bytes, privacy: Privacy | None = None) -> Ledger:
         """The same ledger again; a slot that was charged and not settled is lost."""
-        state: dict[str, Any] = unpack(data)
+        return cls.from_state(unpack(data), privacy)
+
+    def state(self) -> dict[str, Any]:
+        """Everything, as plain values and arrays."""
+        charged = self._charged
+        return {
+            "history": self.history.state(),
+            "versions": self.versions.state(),
+            "declarations": self.declarations.state(self.history.rows),
+            "individual": None if self.individual is None else self.individual.state(),
+            "sizes": self.sizes,
+            "last_slot": self.last_slot,
+            "last_spend": self._last_spend,
+            "free": np.array(self._free, np.int64),
+            "charged": None
+            if charged is None
+            else {"change_budget": charged.change_budget, "publish_budget": charged.publish_budget},
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], privacy: Privacy | None = None) -> Ledger:
+        """The ledger of a state; a slot that was charged and not settled is lost."""
         ledger = cls(privacy)
         ledger.history = History.from_state(state["history"])
         ledger.versions = Versions.from_state(state["versions"])

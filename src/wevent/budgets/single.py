@@ -11,8 +11,8 @@ class Single:
     """There is one of it: `copy.copy`, `copy.deepcopy` and `pickle` raise `CopyRefused`."""
 
     safe_ways: ClassVar[str] = (
-        "keep its bytes (Ledger.to_bytes, releases.state.to_bytes) and continue from them in one place "
-        "(Ledger.from_bytes, releases.state.restore), or publish from a store"
+        "keep its bytes (Ledger.to_bytes, Publisher.to_bytes) and continue from them in one place "
+        "(Ledger.from_bytes, Publisher.restore), or publish from a store"
     )
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:

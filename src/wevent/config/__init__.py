@@ -1,1 +1,1 @@
-"""What an operator declares: a file `wevent.toml` comes in, checked settings go out."""
+"""Reads and checks what an operator declares in `wevent.toml`."""

@@ -1,4 +1,4 @@
-"""The shape of `wevent.toml`: tables as they are written come in, a checked and frozen configuration goes out."""
+"""Defines the tables of `wevent.toml` as a checked and frozen configuration."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class PrivacyPart(SettingsTable):
 
     @property
     def choices(self) -> dict[str, str]:
-        """What the recipe is told besides; `auto` is told how to count."""
+        """Further options of the recipe: the estimator of `auto`."""
         return {"estimator": self.estimator or "unbiased"} if self.mechanism == "auto" else {}
 
 

@@ -1,4 +1,4 @@
-"""The tables of `wevent.toml` about people: who counts where, what they may require, names for what they require."""
+"""Defines the tables of `wevent.toml` about people: who counts where, what they may require, and names of levels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wevent.settings import MOST_WINDOW, Limits
 from wevent.units import MAX_EPSILON, MAX_WINDOW
 
 LEAVE = "leave"
-"""The epsilon of somebody who leaves."""
+"""The epsilon of a person who leaves."""
 
 
 class SettingsTable(BaseModel):

@@ -35,7 +35,7 @@ def parse_requirement(
     """
     if epsilon == LEAVE:
         if window or backward_epsilon or backward_window:
-            raise InvalidRequirement("whoever leaves requires nothing; leave epsilon and window out")
+            raise InvalidRequirement("a person who leaves requires nothing; leave epsilon and window out")
         return None
     if not epsilon or not window:
         raise InvalidRequirement("a requirement needs an epsilon and a window")

@@ -1,21 +1,74 @@
-"""Where slots are kept: charges and releases come in, kept releases go out.
+"""Defines what is kept of every slot: its charge before anything is drawn, its outcome after it.
 
-`Journal` is what the publisher needs of a store; `MemoryJournal` keeps the last releases of one
-process. A durable one is the store's business.
+`Journal` is what a publisher needs of a store, and nothing but values crosses it. `MemoryJournal` keeps the last
+releases of one process; `store.journal` keeps all of them.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from wevent.budgets.ledger import Offer
 from wevent.errors import SlotOutOfOrder
 from wevent.releases.release import Release
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Charge:
+    """Everything that must be kept of a slot before anything is drawn.
+
+    Attributes:
+        offer: what each row is charged.
+        users: who has each position, as the membership lists them; not to be kept beyond the call (axes: position).
+        rows: the row that is charged for each of them, -1 where the owner has left (axes: position).
+        groups: the row of each declared group, by name.
+        plan: the state of the schedule, as bytes; empty if it plans nothing.
+        context: what the caller of `Publisher.step` wants kept with the slot; the publisher does not read it.
+    """
+
+    offer: Offer
+    users: Sequence[Hashable] = ()
+    rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    groups: Mapping[Hashable, int] = field(default_factory=dict)
+    plan: Mapping[str, bytes] = field(default_factory=dict)
+    context: object = None
+
+    @property
+    def slot(self) -> int:
+        """The slot that is charged."""
+        return self.offer.slot
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Outcome:
+    """Everything that must be kept of a slot that is over.
+
+    Attributes:
+        release: what is shown.
+        learned: the states of filter and trigger, as bytes by axis; nothing for a lost slot, which teaches nothing.
+        filtered: whether the release shows more than the last published counts, so that all of it must be kept.
+        context: as in the slot's `Charge`.
+    """
+
+    release: Release
+    learned: Mapping[str, bytes] = field(default_factory=dict)
+    filtered: bool = False
+    context: object = None
+
+    @property
+    def slot(self) -> int:
+        """The slot that is over."""
+        return self.release.slot
+
+
 class Journal(Protocol):
-    """Keeps a slot's charge before anything is drawn, and its release after it.
+    """Keeps a slot's charge before anything is drawn, and its outcome after it.
 
     Attributes:
         durable: whether it outlives the process; seeded noise is refused then.
@@ -24,15 +77,15 @@ class Journal(Protocol):
     durable: bool
 
     def find(self, slot: int) -> Release | None:
-        """The kept release of a slot, or None if it was never charged."""
+        """The kept release of a slot; None if there is none."""
         ...
 
-    def charge(self, offer: Offer) -> None:
-        """Keep that a slot was charged."""
+    def charge(self, charge: Charge) -> None:
+        """Keep that a slot is charged."""
         ...
 
-    def settle(self, release: Release) -> Release:
-        """Keep a slot's release and return what was kept."""
+    def settle(self, outcome: Outcome) -> Release:
+        """Keep how a slot ended, and return the release that was kept."""
         ...
 
 
@@ -61,11 +114,12 @@ class MemoryJournal:
             )
         return self._kept.get(slot)
 
-    def charge(self, offer: Offer) -> None:
-        """Nothing to write: the charge lives in the ledger."""
+    def charge(self, charge: Charge) -> None:
+        """Keep nothing: the charge lives in the ledger."""
 
-    def settle(self, release: Release) -> Release:
+    def settle(self, outcome: Outcome) -> Release:
         """Keep a release."""
+        release = outcome.release
         self._kept[release.slot] = release
         self._newest = max(self._newest, release.slot)
         if len(self._kept) > self._keep:

@@ -134,9 +134,9 @@ class Trace:
 
     Attributes:
         slot: the slot.
-        part_1: spent on measuring change, in units.
+        change_budget: spent on measuring change, in units.
         offer: on offer for publishing, in units.
-        spent: what was spent in all, in units.
+        paid: whether the offer was spent too: the slot was published, or lost.
         borders: DPBA's largest border b(τ) of each row, -inf where there is none; None for other
             mechanisms and beyond 65,536 rows.
         change: what was measured.
@@ -145,9 +145,14 @@ class Trace:
     slot: int
     change_budget: Units = field(repr=False)
     offer: Units = field(repr=False)
-    spent: Units = field(repr=False)
+    paid: bool
     borders: npt.NDArray[np.float64] | None = field(repr=False)
-    change: Change | None = field(repr=False)
+    change: Change | None = field(default=None, repr=False)
+
+    @property
+    def spent(self) -> Units:
+        """What was spent in all, in units."""
+        return self.change_budget + self.offer if self.paid else self.change_budget
 
 
 def interval(

@@ -1,8 +1,8 @@
 """Says what all streams of a store together may cost people who are in several of them.
 
 Every stream spends a budget of its own. Over the longest window of any of them, a person loses at most the sum of what
-each stream may spend in that time. Somebody who was never listed in a stream that counts unlisted people may be among
-those, and is counted with what the group was promised.
+each stream may spend in that time. A person who was never listed in a stream that counts unlisted people may be
+among those, and is counted with what the group was promised.
 """
 
 from __future__ import annotations

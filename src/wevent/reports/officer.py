@@ -1,4 +1,4 @@
-"""Writes one page for a privacy officer, HTML without any outside reference, about all streams of a store."""
+"""Writes a page about all streams of a store for a privacy officer: HTML without any outside reference."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EPSILON = (
     "2.7 for 1. The smaller, the better protected."
 )
 _PAST = (
-    "A past is what somebody asked for, since which slots, and how they were charged; people who share one are judged "
+    "A past is what a person required, from which slots on, and how they were charged; people who share one are judged "
     "together."
 )
 _RATIO = (
@@ -121,7 +121,7 @@ def _stream(judged: Judged, *, several: bool) -> str:
         f"<h2>Stream {escape(audit.stream)}</h2>" if several else "",
         _verdict(audit, times),
         "<h2>What was promised</h2>",
-        "<p>Over any window of consecutive slots, publishing costs a person at most the epsilon they asked for: "
+        "<p>Over any window of consecutive slots, publishing costs a person at most the epsilon they require: "
         f"{_NEIGHBOURS.get(str(settings.get('privacy.neighbours')), '')}. This was proven anew from the stored "
         f"charges of {audit.slots:,} slots and the requirements of {audit.people:,} people "
         f"({audit.classes:,} different pasts), by a program that shares nothing with the one that decided what to "

@@ -1,7 +1,7 @@
-"""Tells one person what a stream keeps of their requirements, what was spent on them and what is left.
+"""Reports to one person what a stream keeps of their requirements, what was spent on them and what is left.
 
-It reads the tables alone. Nothing of where or when somebody was is in it: every listed row is charged, seen or not.
-What is in force is what was in force in the newest charged slot; what holds from a later slot on is pending.
+It reads the tables alone. Nothing of where or when the person was is in it: every listed row is charged, seen or not.
+What is in force is what was in force in the newest charged slot; what is in force from a later slot on is pending.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class _Side:
 
 
 def read_person_report(database: Database, config: Config, name: str) -> PersonReport | None:
-    """What is kept of one person, None for somebody who was never listed."""
+    """What is kept of one person, None for a person who was never listed."""
     stream, settings = find_stream(database, config.stream.name)
     with database.read() as connection:
         person = find_person(connection, stream.id, name)
@@ -179,7 +179,7 @@ def _spends(
 ) -> tuple[dict[int, int], list[int], int]:
     """What was spent on a person in each slot from the first on, the slots that were given up, and until when to wait.
 
-    Before somebody was listed they may have been counted with the unlisted people.
+    Before a person was listed they may have been counted with the unlisted people.
     """
     rows: dict[int, list[tuple[int, int]]] = {person: [], UNLISTED: []}
     order = sa.select(row_assignments.c.person, row_assignments.c.from_slot, row_assignments.c.row).where(

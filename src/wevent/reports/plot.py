@@ -1,4 +1,4 @@
-"""Pictures of a stream: releases and charges come in, a PNG file or an offline HTML page goes out.
+"""Draws releases and charges of a stream as a PNG file or an offline HTML page.
 
 Counts, error bands and decisions are public. Spends per cohort are the operator's, and are left out of a public plot.
 """

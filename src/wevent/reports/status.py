@@ -1,6 +1,6 @@
-"""Says where a stream stands, for the operator: since when nothing was published, and who has too little budget left.
+"""Reports where a stream stands to the operator: since when nothing was published, and who has too little budget left.
 
-Computed from charges, assignments and requirements alone; it steers nothing.
+It is computed from charges, assignments and requirements alone; it steers nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wevent.reports.times import SlotTimes
 from wevent.units import show
 
 ROOM_RATIO, SHARE_RATIO = 10, 100
-"""Somebody has too little budget left with less than a tenth of what is typical, or with an epsilon per slot of less
+"""A person has too little budget left with less than a tenth of what is typical, or with an epsilon per slot of less
 than a hundredth of what is typical."""
 
 _SILENT = 10

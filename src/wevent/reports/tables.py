@@ -1,6 +1,6 @@
-"""Releases as files and tables: what a store holds comes in; CSV, NDJSON, Parquet or lines for people go out.
+"""Writes releases as CSV, NDJSON and Parquet.
 
-Only what is public goes out: slot, decision, threshold, counts with standard errors and 95 % intervals, and the raw
+It writes only what is public: slot, decision, threshold, counts with standard errors and 95 % intervals, and the raw
 counts of publications, which `wevent smooth` reads.
 """
 
@@ -35,16 +35,16 @@ def write_csv(out: TextIO, releases: Iterable[PublicRelease], cells: Sequence[st
     writer.writerow(HEADER)
     for release in releases:
         start = show_instant(timeline.start(release.slot))
-        told = [[None] * len(cells) if column is None else _known(column) for column in _columns(release)]
+        columns = [[None] * len(cells) if column is None else _known(column) for column in _columns(release)]
         head = (release.slot, start, release.decision, "" if release.threshold is None else release.threshold)
-        for cell, *values in zip(cells, *told, strict=True):
+        for cell, *values in zip(cells, *columns, strict=True):
             writer.writerow((*head, cell, *("" if value is None else value for value in values)))
 
 
 def write_ndjson(out: TextIO, releases: Iterable[PublicRelease], cells: Sequence[str], timeline: Timeline) -> None:
     """One object for each slot, with counts by cell; raw counts where there are any."""
     for release in releases:
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             "slot": release.slot,
             "start": show_instant(timeline.start(release.slot)),
             "decision": release.decision,
@@ -52,8 +52,8 @@ def write_ndjson(out: TextIO, releases: Iterable[PublicRelease], cells: Sequence
         }
         for name, column in zip(("counts", *VALUES[1:]), _columns(release), strict=True):
             if column is not None:
-                told[name] = dict(zip(cells, _known(column), strict=True))
-        out.write(json.dumps(told, ensure_ascii=False) + "\n")
+                values[name] = dict(zip(cells, _known(column), strict=True))
+        out.write(json.dumps(values, ensure_ascii=False) + "\n")
 
 
 def write_parquet(path: Path, releases: Iterable[PublicRelease], cells: Sequence[str], timeline: Timeline) -> None:
@@ -62,12 +62,12 @@ def write_parquet(path: Path, releases: Iterable[PublicRelease], cells: Sequence
 
     found = iter(releases)
     first = next(found, None)
-    whole = first is None or first.counts.dtype.kind == "i"
+    integer_counts = first is None or first.counts.dtype.kind == "i"
     with tempfile.TemporaryDirectory(prefix="wevent-") as folder:
         connection = duckdb.connect(str(Path(folder) / "releases.duckdb"))
         connection.execute(
             "CREATE TABLE releases (slot BIGINT, start BIGINT, decision VARCHAR, threshold DOUBLE, cell VARCHAR, "
-            f"count {'BIGINT' if whole else 'DOUBLE'}, {', '.join(f'{name} DOUBLE' for name in VALUES[1:])})"
+            f"count {'BIGINT' if integer_counts else 'DOUBLE'}, {', '.join(f'{name} DOUBLE' for name in VALUES[1:])})"
         )
         batch: list[PublicRelease] = []
         for release in chain(() if first is None else (first,), found):
@@ -103,8 +103,8 @@ def _insert(connection: Any, batch: list[PublicRelease], cells: Sequence[str], t
         "cell": np.tile(words, len(batch)),
     }
     none = np.full(many, np.nan)
-    told = [[none if column is None else column for column in _columns(release)] for release in batch]
-    for name, *arrays in zip(VALUES, *told, strict=True):
+    arrays_of = [[none if column is None else column for column in _columns(release)] for release in batch]
+    for name, *arrays in zip(VALUES, *arrays_of, strict=True):
         together = np.ma.concatenate(arrays)  # type: ignore[no-untyped-call]
         columns[name] = together if together.dtype.kind == "i" else np.ma.masked_invalid(together)
     connection.register("batch", columns)

@@ -85,8 +85,8 @@ def add_tallies(connection: Connection, stream: int, numbers: Mapping[str, int])
     for kind, number in numbers.items():
         if not number:
             continue
-        here = (tallies.c.stream == stream) & (tallies.c.kind == kind)
-        if update(connection, tallies, here, number=lambda before, more=number: before + more) == 0:
+        this_kind = (tallies.c.stream == stream) & (tallies.c.kind == kind)
+        if update(connection, tallies, this_kind, number=lambda before, more=number: before + more) == 0:
             connection.execute(tallies.insert().values(stream=stream, kind=kind, number=number))
 
 

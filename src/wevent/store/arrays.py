@@ -1,4 +1,4 @@
-"""Arrays for a column of bytes: numbers come in, compressed little-endian bytes go out; and back, exactly.
+"""Encodes arrays of numbers as compressed little-endian bytes, and decodes them exactly.
 
 Counts are whole or fractional. Fractional ones begin with a mark that no compressed array begins with.
 """

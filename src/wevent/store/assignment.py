@@ -1,8 +1,9 @@
-"""Says which person stands at which position and in which row of the ledger, now and by what the store keeps."""
+"""Says which person is at which position and in which row of the ledger, now and by what the store keeps."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +13,14 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from wevent.budgets.membership import Membership
-from wevent.errors import CorruptState, RowMismatch
+from wevent.errors import CorruptState
 from wevent.store.build import GROUP
 from wevent.store.schema import row_assignments
 
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RowAssignment:
     """Who is registered (axes: person); the group of unlisted people, if there is one, comes last as person -1.
 
@@ -33,13 +34,10 @@ class RowAssignment:
     rows: Ints
     positions: Ints
 
-    def same_positions(self, other: RowAssignment) -> bool:
-        """Whether the same people stand at the same positions; their rows may differ."""
-        return np.array_equal(self.positions, other.positions) and np.array_equal(self.persons, other.persons)
-
     def same(self, other: RowAssignment) -> bool:
-        """Whether the same people stand at the same positions and in the same rows."""
-        return self.same_positions(other) and np.array_equal(self.rows, other.rows)
+        """Whether the same people are at the same positions and in the same rows."""
+        pairs = (self.persons, other.persons), (self.rows, other.rows), (self.positions, other.positions)
+        return all(np.array_equal(*pair) for pair in pairs)
 
     def registered(self, many: int) -> npt.NDArray[np.bool_]:
         """Who of the first `many` people is registered (axes: person)."""
@@ -48,71 +46,57 @@ class RowAssignment:
         return found
 
     def places(self, cells: Ints, positions: int) -> Ints:
-        """Cells of people (axes: person) put at their positions, -1 where nobody is seen (axes: position)."""
+        """Cells of people (axes: person) put at their positions, -1 for an absent person (axes: position)."""
         placed = np.full(positions, -1, np.int64)
-        here = (self.persons >= 0) & (self.persons < cells.size)
-        placed[self.positions[here]] = cells[self.persons[here]]
+        known = (self.persons >= 0) & (self.persons < cells.size)
+        placed[self.positions[known]] = cells[self.persons[known]]
         return placed
+
+    def moves_since(self, before: RowAssignment) -> list[tuple[int, int]]:
+        """Everybody whose row is another one than before, with the new row, -1 for none."""
+        if self is before:
+            return []
+        old, new = (dict(zip(each.persons.tolist(), each.rows.tolist(), strict=True)) for each in (before, self))
+        moved = [(person, row) for person, row in new.items() if old.get(person, -1) != row]
+        return moved + [(person, -1) for person in old if person not in new]
 
 
 NOBODY = RowAssignment(*(np.empty(0, np.int64) for _ in range(3)))
 """Nobody is registered."""
 
 
-def assignment_of(members: Membership) -> RowAssignment:
-    """Where everybody stands by the membership as it is now."""
-    rows, users = members.rows(), members.register.users
+def assign_rows(users: Sequence[Hashable], rows: Ints, groups: Mapping[Hashable, int]) -> RowAssignment:
+    """The assignment of a membership: its users, their rows, both by position, and the rows of its groups."""
     positions = np.flatnonzero(rows >= 0)
     everybody: Any = users
     persons = np.array(everybody, object)[positions].astype(np.int64) if positions.size else positions
-    seated = rows[positions]
-    if GROUP in members.groups:
-        persons, seated = np.append(persons, -1), np.append(seated, members.groups[GROUP])
+    assigned = rows[positions]
+    if GROUP in groups:
+        persons, assigned = np.append(persons, -1), np.append(assigned, groups[GROUP])
         positions = np.append(positions, -1)
-    return RowAssignment(persons, seated, positions)
+    return RowAssignment(persons, assigned, positions)
 
 
 class CurrentAssignment:
-    """Where everybody stands now, made anew whenever the rows are other ones, another publisher's included."""
+    """The assignment of a membership as it is now, made anew whenever its rows have changed."""
 
     def __init__(self) -> None:
-        self._made: tuple[object, RowAssignment] | None = (
-            None  # the rows it was made from, held so that they stay themselves
-        )
+        # The rows it was made from, held so that no other array is taken for them, and the assignment.
+        self._made: tuple[object, RowAssignment] | None = None
 
     def of(self, members: Membership) -> RowAssignment:
-        """Where everybody stands."""
+        """Who is in which row."""
         rows = members.rows()
         if self._made is None or self._made[0] is not rows:
-            self._made = (rows, assignment_of(members))
+            self._made = (rows, assign_rows(members.register.users, rows, members.groups))
         return self._made[1]
-
-    def checked(self, members: Membership, placed: RowAssignment | None) -> RowAssignment:
-        """Where everybody stands, to be charged so.
-
-        Guarantees:
-            Anybody whose events were put (`placed`) at a position that is not theirs raises `RowMismatch`; so does a
-            row that is not the one in which the membership has them, found out without anything that was made before.
-            Where no events were put anywhere there is nothing to compare.
-        """
-        charged = self.of(members)
-        if placed is None:
-            return charged
-        now = assignment_of(members)
-        if not (now.same(charged) and now.same_positions(placed)):
-            raise RowMismatch(
-                f"in slot {members.ledger.slot} events were put into other rows than those that are charged for their "
-                "people. Nothing was charged or released; open the stream anew, and report this",
-                slot=members.ledger.slot,
-            )
-        return charged
 
 
 class KeptAssignments:
-    """Who sat in which row in each slot from `first - 1` on, by what the store keeps.
+    """Who was in which row in each slot from `first - 1` on, by what the store keeps.
 
     Guarantees:
-        `compare`, slot after slot, raises `CorruptState` in the first slot in which anybody sits in another row.
+        `compare`, slot after slot, raises `CorruptState` in the first slot in which anybody is in another row.
     """
 
     def __init__(self, connection: Connection, stream: int, first: int) -> None:
@@ -132,18 +116,18 @@ class KeptAssignments:
                 self._moves[slot] = table[start:end]
         self._last: RowAssignment | None = None
 
-    def compare(self, slot: int, seating: RowAssignment) -> None:
-        """Hold where everybody sits in a slot, after it began, against what was kept with its charge."""
+    def compare(self, slot: int, assignment: RowAssignment) -> None:
+        """Compare the assignment of a slot, after it began, with what was kept with its charge."""
         moves = self._moves[slot]
         self._move(moves)
-        if seating is self._last and not moves.size:
+        if assignment is self._last and not moves.size:
             return
-        self._last = seating
-        now = np.full(max(self._rows.size, int(seating.persons.max(initial=-1)) + 2), -1, np.int64)
-        now[seating.persons + 1] = seating.rows
-        if not np.array_equal(now[: self._rows.size], self._rows) or (now[self._rows.size :] >= 0).any():
+        self._last = assignment
+        rows = np.full(max(self._rows.size, int(assignment.persons.max(initial=-1)) + 2), -1, np.int64)
+        rows[assignment.persons + 1] = assignment.rows
+        if not np.array_equal(rows[: self._rows.size], self._rows) or (rows[self._rows.size :] >= 0).any():
             raise CorruptState(
-                f"in slot {slot} people do not sit where the store says; its history is not whole, restore it"
+                f"in slot {slot} people are not in the rows that the store says; its history is not whole, restore it"
             )
 
     def _move(self, moves: Ints) -> None:

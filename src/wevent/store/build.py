@@ -1,41 +1,37 @@
-"""The publisher of a stream: a configuration and what people ask for come in, a publisher over a journal goes out."""
+"""Builds the publisher of a stream, as its configuration says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from wevent.cohorts.register import Register
-from wevent.cohorts.requirement import (
-    BudgetWindow,
-    Dynamic,
-    Fixed,
-    Requirement,
-    check_limits,
-    check_share_ratio,
-    with_share,
-)
+from wevent.cohorts.requirement import BudgetWindow, Dynamic, Fixed, Requirement
 from wevent.config.model import Config
-from wevent.config.requirement_files import serves_dynamic
-from wevent.errors import InvalidRequirement, InvalidSetting, WrongRequirementKind
+from wevent.errors import InvalidSetting
 from wevent.mechanisms import publisher_of
 from wevent.releases.journal import Journal
 from wevent.releases.publisher import Publisher
 from wevent.store.effect import slot_of_clock
 from wevent.store.reconciling import OpeningTerms
-from wevent.store.requirements import StoredChange, group_by_person
-from wevent.units import MAX_WINDOW, UNBOUNDED
+from wevent.units import MAX_WINDOW
 
 GROUP = "group"
 """The name of the row of people who are not listed."""
 
 
-def found(config: Config, journal: Journal, asked: Mapping[int, Requirement] | None) -> Publisher:
-    """The configured publisher, with people who ask for something in the first slot; None if it is to be restored."""
-    register = Register()
-    if asked is not None:
-        register = Register.from_rows({person: widened(wish, config.people.carry) for person, wish in asked.items()})
+def build_publisher(config: Config, journal: Journal, people: Mapping[int, Requirement] | None) -> Publisher:
+    """The configured publisher.
+
+    Args:
+        config: of the stream.
+        journal: keeps its slots.
+        people: what each person requires in the first slot; None if the publisher is about to be restored.
+    """
+    register, carry = Register(), config.people.carry
+    if people is not None:
+        register = Register.from_rows({person: widened(required, carry) for person, required in people.items()})
         if config.group is not None:
-            register.with_group(GROUP, widened(config.group.requirement, config.people.carry), config.group.size)
+            register.with_group(GROUP, widened(config.group.requirement, carry), config.group.size)
     return publisher_of(
         config.privacy.mechanism,
         register,
@@ -43,43 +39,9 @@ def found(config: Config, journal: Journal, asked: Mapping[int, Requirement] | N
         config.privacy.estimator,
         privacy=config.protection,
         journal=journal,
-        history_slots=config.privacy.history_slots + config.people.carry - 1,
+        history_slots=config.privacy.history_slots + carry - 1,
         fast=False,
     )
-
-
-def admit(config: Config, changes: Iterable[StoredChange]) -> tuple[dict[int, Requirement], list[int]]:
-    """Who begins with what in the first slot; and the numbers of changes that the limits refuse.
-
-    Guarantees:
-        A publisher made of the first raises for no requirement; the order of storing decides who is refused.
-    """
-    limits, dynamic = config.protection.limits, serves_dynamic(config)
-    shares = (UNBOUNDED, 0)
-    if config.group is not None:
-        shares = with_share(widened(config.group.requirement, config.people.carry), shares)
-    accepted: set[Requirement] = set()
-    asked: dict[int, Requirement] = {}
-    refused: list[int] = []
-    for own in group_by_person(changes):
-        for change in reversed([change for change in own if not change.refused]):
-            if change.requirement is None:
-                break
-            wide = widened(change.requirement, config.people.carry)
-            if wide not in accepted:
-                try:
-                    if isinstance(wide, Dynamic) and not dynamic:
-                        raise WrongRequirementKind("this mechanism serves fixed requirements only")
-                    check_limits(wide, limits)
-                    check_share_ratio(wide, shares, limits)
-                except InvalidRequirement:
-                    refused.append(change.number)
-                    continue
-                shares = with_share(wide, shares)
-                accepted.add(wide)
-            asked[change.person] = change.requirement
-            break
-    return asked, refused
 
 
 def terms_of(config: Config, now: int, shown: int | None = None) -> OpeningTerms:

@@ -1,8 +1,9 @@
 """Seals every row of the store with a checksum over all its other columns, and checks the seals.
 
 A checksum (CRC-32, begun with the table's name) finds damage: bits that flipped, rows that ended up in another table.
-It is no signature: whoever may write to the store can forge it. Plain inserts seal themselves, since the column has a
-default that sees the rest of the row; updates go through `update`. Columns with `info={"sealed": False}` are left out.
+It is no signature: everybody who may write to the store can forge it. Plain inserts seal themselves, since the column
+has a default that sees the rest of the row; updates go through `update`. Columns with `info={"sealed": False}` are left
+out.
 """
 
 from __future__ import annotations
@@ -74,9 +75,9 @@ def update(connection: Connection, table: sa.Table, where: sa.ColumnElement[bool
         places = {f"old_{key}": row[key] for key in keys}
         changes.append({**new, **places, CHECKSUM: checksum(table, {**row, **new})})
     if changes:
-        here = sa.and_(*(table.c[key] == sa.bindparam(f"old_{key}") for key in keys))
+        same_row = sa.and_(*(table.c[key] == sa.bindparam(f"old_{key}") for key in keys))
         names: dict[str, Any] = {name: sa.bindparam(name) for name in (*values, CHECKSUM)}
-        connection.execute(table.update().where(here).values(names), changes)
+        connection.execute(table.update().where(same_row).values(names), changes)
     return len(changes)
 
 

@@ -1,4 +1,4 @@
-"""A place to keep things: a path or a URL comes in, transactions and typed errors go out.
+"""Opens a store by path or URL, and gives transactions with typed errors.
 
 SQLite is the embedded default: write-ahead log, every commit forced to the disk, what is deleted overwritten, files
 that only their owner may read. PostgreSQL goes by URL. A store that is opened for reading is never written to: no
@@ -115,10 +115,10 @@ class Database:
             ) from None
         except OSError as error:
             raise StoreUnavailable(f"the store's file cannot be reached ({error.strerror})", kind="path") from None
-        here = (status.st_dev, status.st_ino)
+        present = (status.st_dev, status.st_ino)
         if self._file is None:
-            self._file = here
-        elif self._file != here:
+            self._file = present
+        elif self._file != present:
             raise StoreUnavailable(
                 "the store's file was replaced by another one while it was open; nothing was written. Run it again",
                 kind="path",
@@ -172,14 +172,14 @@ def _engine(url: URL, busy_seconds: float, read_only: bool) -> Engine:
     """An engine that never shows parameters, with transactions of our own in SQLite."""
     try:
         if url.get_backend_name() != "sqlite":
-            patience = {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECT_SECONDS}
+            timeout = {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECT_SECONDS}
             return sa.create_engine(
                 url,
                 hide_parameters=True,
                 pool_size=2,
                 max_overflow=2,
                 pool_reset_on_return="rollback",
-                connect_args=patience,
+                connect_args=timeout,
             )
         if read_only:
             path = Path(url.database or "")
@@ -226,7 +226,7 @@ def _reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
     """A connection that changes no file and makes none.
 
     Beside a write-ahead log SQLite reads what others are writing, with locks. Without one it would make one; then
-    nobody is writing, and the file is read as it lies. `Database.read` looks whether somebody began meanwhile.
+    nobody is writing, and the file is read as it lies. `Database.read` looks whether a writer began meanwhile.
     """
     way = "immutable=1" if _signature(path).immutable else "mode=ro"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True, timeout=busy_seconds, check_same_thread=False)
@@ -267,8 +267,8 @@ def _upgrade(database: Database, *, create: bool, read_only: bool) -> None:
 
 def seal_of_schema(connection: Connection) -> str:
     """A checksum of how a SQLite file describes its tables."""
-    told = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name").all()
-    return str(zlib.crc32(ascii([tuple(row) for row in told]).encode()))
+    tables = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name").all()
+    return str(zlib.crc32(ascii([tuple(row) for row in tables]).encode()))
 
 
 def _version(connection: Connection) -> str | None:

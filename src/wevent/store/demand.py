@@ -48,8 +48,8 @@ def save_demand(connection: Connection, stream: int, before: Mapping[Key, int], 
         if people != before.get((required, changed)):
             terms = [value or 0 for value in to_terms(required)]
             same = [demand.c[name] == value for name, value in zip(_COLUMNS[1:6], terms, strict=True)]
-            mine = (demand.c.stream == stream) & (demand.c.changed == changed)
-            connection.execute(demand.delete().where(mine, *same))
+            same += [demand.c.stream == stream, demand.c.changed == changed]
+            connection.execute(demand.delete().where(*same))
             if people is not None:
                 rows.append((stream, *terms, changed, people))
     insert(connection, demand, _COLUMNS, rows)

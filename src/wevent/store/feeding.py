@@ -33,13 +33,13 @@ from wevent.store.session import Session
 from wevent.store.totals import RunTotals
 
 MOST_SLOTS = 1_000_000
-"""More slots than this in one go are more likely a wrong year than a wish."""
+"""More slots than this in one go are more likely a wrong year than an intention."""
 
 ReleaseCallback = Callable[[Release], None]
 """Called with every release, as it was read back from the store."""
 
 Confirm = Callable[[int, int], None]
-"""Called with the first and the last slot before any of them is charged; whoever does not agree raises."""
+"""Called with the first and the last slot before any of them is charged; to refuse, it raises."""
 
 
 class StopRequests(Protocol):
@@ -203,7 +203,7 @@ class Feed:
     def look(self) -> ClockLook:
         """Look at the clock, before looking at a source: what the source has by then is in time for open slots."""
         session, slots = self.session, self.session.config.slots
-        with self.stops.uninterrupted():  # here a request to stop that was not heard in time is heard
+        with self.stops.uninterrupted():  # a request to stop that came too late before is answered here
             reading = self._read_clock()
         if slots.closing != "arrival" or reading.jump:
             return ClockLook(session.next_slot, 0)
@@ -255,17 +255,20 @@ class Feed:
         position: ReadPosition | None = None,
         acceptance_window: AcceptanceWindow | None = None,
     ) -> AcceptedEvents:
-        """Accept lines; when this returns they are kept. Without a door they arrive now, and what is due is closed."""
+        """Accept lines; when this returns they are kept.
+
+        Without an acceptance window the lines arrive now, and slots that are over are closed first.
+        """
         if acceptance_window is None:
             self.close_due()
             acceptance_window = self.acceptance_window(self.look())
-        self.session.refresh_people()  # which the sorter sees: somebody who was listed just now is known
+        self.session.refresh_people()  # which the validator sees: a person who was listed just now is known
         events = self.validator.validate_lines(lines, read, acceptance_window)
         self.keep(events, position)
         return events
 
     def keep(self, events: AcceptedEvents, position: ReadPosition | None = None) -> None:
-        """Keep events that were sorted, and count what was refused."""
+        """Keep events that were validated, and count what was refused."""
         with self.stops.uninterrupted():
             self.session.intake.accept(events, position)
             self.totals.add_events(events)

@@ -23,7 +23,7 @@ from wevent.store.intake import forget_position, keep_position, read_positions
 
 GRACE = 10.0
 """Seconds in which nothing was written to a rotated file, before it counts as finished: a program may go on writing to
-the old file until it is told of the new one."""
+the old file until it learns of the new one."""
 
 
 class OpenFile:
@@ -169,17 +169,16 @@ class FollowedFile:
             )
         if current is None and not known:
             raise Unreadable(f"{self._path}: no such file", file=str(self._path))
-        mine: ReadPosition | None = None
+        position: ReadPosition | None = None
         if current is not None:
             with self._feed.session.writer.database.read() as connection:
-                here = read_positions(connection, self._stream, file=current.inode)
-            fitting = [position for position in [*here, *known] if current.fits(position)]
-            mine = fitting[0] if fitting else None
+                of_inode = read_positions(connection, self._stream, file=current.inode)
+            position = next((found for found in [*of_inode, *known] if current.fits(found)), None)
             current.close()
-        self._find_old([position for position in known if position != mine], rotated=mine is None)
+        self._find_old([found for found in known if found != position], rotated=position is None)
         if current is not None:
-            self._files.append(OpenFile(self._feed, self._path, self._name, self._kind, mine))
-        self._keep_positions(forget=[*known, *([mine] if mine is not None else [])])
+            self._files.append(OpenFile(self._feed, self._path, self._name, self._kind, position))
+        self._keep_positions(forget=[*known, *([] if position is None else [position])])
 
     def _find_old(self, positions: Sequence[ReadPosition], *, rotated: bool) -> None:
         """Open predecessors by what was read of them; if the name has a new file, also those that had it between."""

@@ -1,4 +1,4 @@
-"""Events that wait for their slot: sorted events come in and are kept; a slot's events go out when it closes."""
+"""Keeps accepted events until their slot is closed, and how far each file was read beside them."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ class Intake:
 
     def waits(self, last: int) -> bool:
         """Whether an event waits for a slot up to this one."""
-        mine = (waiting.c.stream == self._stream) & (waiting.c.slot <= last)
+        due = (waiting.c.stream == self._stream) & (waiting.c.slot <= last)
         with self._writer.database.read() as connection:
-            return connection.execute(sa.select(waiting.c.slot).where(mine).limit(1)).first() is not None
+            return connection.execute(sa.select(waiting.c.slot).where(due).limit(1)).first() is not None
 
     def count(self) -> int:
         """How many events wait."""
-        mine = sa.select(sa.func.sum(waiting.c.number)).where(waiting.c.stream == self._stream)
+        number = sa.select(sa.func.sum(waiting.c.number)).where(waiting.c.stream == self._stream)
         with self._writer.database.read() as connection:
-            return int(connection.execute(mine).scalar() or 0)
+            return int(connection.execute(number).scalar() or 0)
 
     def _packed(self, events: AcceptedEvents) -> Iterator[dict[str, object]]:
         """One row for each slot of a batch."""

@@ -1,8 +1,12 @@
-"""What a store holds of a stream's past: a range of slots comes in; releases, and who sits where, go out."""
+"""Reads and writes what a store keeps of a stream's past: states of the publisher, charges and releases.
+
+Of what the axes learned only the newest is kept, each in the transaction of the charge or release that it belongs to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,23 +14,100 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from wevent.budgets.ledger import Offer
+from wevent.errors import CorruptState
 from wevent.releases.release import Decision, ExpectedError, Raw, Release
-from wevent.store.arrays import decode_counts, decode_floats
-from wevent.store.schema import releases, row_assignments, shown
+from wevent.store.arrays import decode_counts, decode_floats, decode_integers
+from wevent.store.schema import carried, learned, releases, shown, slots, states
 
 Arrays = tuple[npt.NDArray[np.int64] | npt.NDArray[np.float64], npt.NDArray[np.float64]]
 """Counts and their standard errors (axes: cell)."""
 
 
-def read_seats(connection: Connection, stream: int) -> dict[int, int]:
-    """The row in which everybody sits by the newest slot; without those who sit nowhere."""
-    order = (
-        sa.select(row_assignments.c.person, row_assignments.c.row)
-        .where(row_assignments.c.stream == stream)
-        .order_by(row_assignments.c.from_slot)
+@dataclass(frozen=True, slots=True)
+class KeptState:
+    """The newest kept state of a publisher, what people carry, and slots that were charged and never released."""
+
+    publisher: bytes | None = field(repr=False)
+    carried: bytes | None = field(repr=False)
+    unreleased: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSlot:
+    """A slot that is over: its charge, or None and how long it holds everybody back if it was given up; its release."""
+
+    number: int
+    hold: int
+    charge: Offer | None = field(repr=False)
+    release: Release = field(repr=False)
+
+
+def read_state(connection: Connection, stream: int) -> KeptState:
+    """The newest kept state."""
+    newest = sa.select(states.c.state).where(states.c.stream == stream).order_by(states.c.slot.desc())
+    last = sa.select(carried.c.last).where(carried.c.stream == stream)
+    released = sa.exists().where(releases.c.stream == slots.c.stream, releases.c.slot == slots.c.slot)
+    bare = sa.select(slots.c.slot).where(slots.c.stream == stream, ~released).order_by(slots.c.slot)
+    return KeptState(
+        connection.execute(newest).scalar(),
+        connection.execute(last).scalar(),
+        list(connection.execute(bare).scalars()),
     )
-    found: dict[int, int] = dict(connection.execute(order).all())
-    return {person: row for person, row in found.items() if row >= 0}
+
+
+def write_state(connection: Connection, stream: int, slot: int, state: bytes) -> None:
+    """Keep the state of a publisher before a slot, instead of older ones."""
+    connection.execute(states.delete().where(states.c.stream == stream, states.c.slot <= slot))
+    connection.execute(states.insert().values(stream=stream, slot=slot, state=state))
+
+
+def read_slots(connection: Connection, stream: int, cells: int, first: int) -> list[KeptSlot]:
+    """Every slot from `first` on.
+
+    Guarantees:
+        A gap, or a charge without a release, raises `CorruptState`.
+    """
+    after = sa.select(slots).where(slots.c.stream == stream, slots.c.slot >= first).order_by(slots.c.slot)
+    charges = connection.execute(after).all()
+    released = list(read_releases(connection, stream, cells, first, 2**62))
+    if len(charges) != len(released):
+        raise CorruptState("the store has charges without releases in its past; restore it from a whole copy")
+    found = []
+    for number, (charge, release) in enumerate(zip(charges, released, strict=True), start=first):
+        if (charge.slot, release.slot) != (number, number):
+            raise CorruptState(f"slot {number} is missing in the store; restore it from a whole copy")
+        found.append(KeptSlot(number, charge.hold, None if charge.forfeited else _offer(charge), release))
+    return found
+
+
+def keep_learned(connection: Connection, stream: int, slot: int, parts: Mapping[str, bytes]) -> None:
+    """Keep what was learned by a slot, instead of what was learned before."""
+    for part, state in parts.items():
+        before = (learned.c.stream == stream) & (learned.c.part == part)
+        connection.execute(learned.delete().where(before))
+        connection.execute(learned.insert().values(stream=stream, part=part, slot=slot, state=state))
+
+
+def read_learned(connection: Connection, stream: int, *, filtered: bool) -> dict[str, bytes]:
+    """The newest of each part.
+
+    Args:
+        connection: to the store.
+        stream: whose.
+        filtered: whether the stream has a filter that learns from every publication.
+
+    Guarantees:
+        A filter state that does not end with the last publication raises `CorruptState`.
+    """
+    found = connection.execute(sa.select(learned).where(learned.c.stream == stream)).all()
+    last = sa.select(sa.func.max(releases.c.slot)).where(
+        releases.c.stream == stream, releases.c.decision == Decision.PUBLISHED.value
+    )
+    seen = next((row.slot for row in found if row.part == "filter"), None)
+    if filtered and seen != connection.execute(last).scalar():
+        raise CorruptState("what was learned does not end with the last publication; restore the store from a copy")
+    return {row.part: row.state for row in found}
 
 
 def read_release(connection: Connection, stream: int, slot: int, cells: int) -> Release | None:
@@ -76,3 +157,9 @@ def _published(connection: Connection, stream: int, cells: int, kept: Any) -> Ar
 def _frozen(values: npt.NDArray[Any], error: npt.NDArray[np.float64]) -> Arrays:
     values.flags.writeable = error.flags.writeable = False
     return values, error
+
+
+def _offer(charge: Any) -> Offer:
+    return Offer(
+        charge.slot, decode_integers(charge.change_budget), decode_integers(charge.publish_budget), charge.nullified
+    )

@@ -1,4 +1,4 @@
-"""One process per stream: a store and a stream come in, a lock goes out that dies with its process."""
+"""Locks a stream for one process; the lock dies with its process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans which requirement changes are new, from which slot on each holds, and whether the limits allow them."""
+"""Plans which requirement changes are new, from which slot on each is in force, and whether the limits allow them."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class ChangePolicy:
     returning: bool = True
     overwrite: bool = False
 
-    def leaves(self, past: LatestChange) -> bool:
-        """Whether somebody stays as they are because they have set their own requirement."""
-        return past.requirement is not None and self.source != SET and past.source == SET and not self.overwrite
+    def spares(self, latest: LatestChange) -> bool:
+        """Whether a person stays as they are because they have set their own requirement."""
+        return latest.requirement is not None and self.source != SET == latest.source and not self.overwrite
 
 
 @dataclass(slots=True)
@@ -78,6 +78,7 @@ class ChangeCounts:
         """Count more changes of the same call."""
         for name in ("joined", "changed", "left", "returned", "unchanged", "away", "own", "unknown"):
             setattr(self, name, getattr(self, name) + getattr(more, name))
+        self.from_slot = min((slot for slot in (self.from_slot, more.from_slot) if slot), default=0)
 
     @property
     def total(self) -> int:
@@ -86,24 +87,28 @@ class ChangeCounts:
 
 
 class KnownPeople:
-    """The numbers and pasts of some people by name, or of everybody; a plan adds to them."""
+    """The numbers and latest changes of some people by name, or of everybody; a plan adds to them."""
 
     def __init__(self, connection: Connection, stream: int, names: list[str] | None = None) -> None:
-        self.names: dict[str, int] = {}
-        self.pasts: dict[int, LatestChange] = {}
         if names is None:
-            self.names = read_people(connection, stream)
-            self.pasts = read_latest_changes(connection, stream)
+            self.numbers = read_people(connection, stream)
+            self.latest = read_latest_changes(connection, stream)
             return
-        mine = sa.select(people.c.name, people.c.person).where(people.c.stream == stream)
+        self.numbers = {}
+        everybody = sa.select(people.c.name, people.c.person).where(people.c.stream == stream)
         for first in range(0, len(names), AT_ONCE):
-            some = people.c.name.in_(names[first : first + AT_ONCE])
-            self.names.update(connection.execute(mine.where(some)).all())
-        self.pasts = read_latest_changes(connection, stream, self.names.values())
+            chosen = everybody.where(people.c.name.in_(names[first : first + AT_ONCE]))
+            self.numbers.update(connection.execute(chosen).all())
+        self.latest = read_latest_changes(connection, stream, self.numbers.values())
+
+    def latest_of(self, name: str) -> LatestChange | None:
+        """The latest change of a person, None for a person who was never listed."""
+        number = self.numbers.get(name)
+        return None if number is None else self.latest.get(number)
 
 
 class ChangePlan:
-    """Changes that are about to be stored.
+    """Changes that are about to be stored; their users are names.
 
     Guarantees:
         A change that the limits refuse, alone or with everybody else's, raises `InvalidRequirement`.
@@ -113,82 +118,84 @@ class ChangePlan:
     """
 
     def __init__(
-        self, connection: Connection, config: Config, stream: int, known: KnownPeople, now: int, how: ChangePolicy
+        self, connection: Connection, config: Config, stream: int, known: KnownPeople, now: int, policy: ChangePolicy
     ) -> None:
-        self._how = how
+        self._policy = policy
         self._stream, self._config, self._known, self._now = stream, config, known, now
         self._charged, self._begun = last_charged(connection, stream), begun_slot(connection, config, stream, now)
         self._number, self._first_new = newest_change_number(connection, stream), count_people(connection, stream)
         self._newcomers: list[tuple[int, int, str]] = []
         self._rows: list[tuple[object, ...]] = []
         self._confirmed: list[int] = []
-        self.new: list[tuple[str, RequirementChange]] = []
-        self.confirmed: list[tuple[str, RequirementChange]] = []  # somebody sets what a file required of them
+        self.new: list[RequirementChange] = []
+        self.confirmed: list[RequirementChange] = []  # a person sets what a file required of them
         self._demand_before = read_demand(connection, stream)
         self._demand = self._demand_before.copy()
         self._limits = DemandCheck(config, self._demand_before)
-        self.stored = ChangeCounts()
+        self.counts = ChangeCounts()
         self.longest = 1  # the longest window that the changes require
-        self.fingerprints = 0  # the sum of their marks, for the witness
+        self.fingerprints = 0  # the sum of their fingerprints, for the witness
 
-    def add(self, name: str, change: RequirementChange) -> None:
+    def add(self, change: RequirementChange) -> None:
         """Count one change and, if it is new, plan it."""
-        person, required, stored = self._known.names.get(name), change.requirement, self.stored
-        past = None if person is None else self._known.pasts.get(person)
-        if past is None and required is None:
-            stored.unknown += 1
-        elif past is not None and past.requirement == required:
-            stored.unchanged += 1
-            if self._how.source == SET != past.source:
-                self._confirmed.append(past.number)
-                self.confirmed.append((name, change))
-        elif past is not None and past.requirement is None and not self._how.returning:
-            stored.away += 1
-        elif required is not None and past is not None and self._how.leaves(past):
-            stored.own += 1  # a line that lets somebody leave is honoured: nobody is worse protected by it
+        required, counts = change.requirement, self.counts
+        latest = self._known.latest_of(str(change.user))
+        if latest is None and required is None:
+            counts.unknown += 1
+        elif latest is not None and latest.requirement == required:
+            counts.unchanged += 1
+            if self._policy.source == SET != latest.source:
+                self._confirmed.append(latest.number)
+                self.confirmed.append(change)
+        elif latest is not None and latest.requirement is None and not self._policy.returning:
+            counts.away += 1
+        elif required is not None and latest is not None and self._policy.spares(latest):
+            counts.own += 1  # a line that lets a person leave is honoured: nobody is worse protected by it
         else:
             if required is not None:
                 self._check(required, change.line)
-            if past is None:
-                stored.joined += 1
+            if latest is None:
+                counts.joined += 1
             elif required is None:
-                stored.left += 1
-            elif past.requirement is None:
-                stored.returned += 1
+                counts.left += 1
+            elif latest.requirement is None:
+                counts.returned += 1
             else:
-                stored.changed += 1
-            self.new.append((name, change))
-            self._add(name, person, past, required)
+                counts.changed += 1
+            self.new.append(change)
+            self._add(str(change.user), latest, required)
 
     def check(self, connection: Connection) -> None:
         """Hold everything together against the limits and the other streams of the store."""
         self._limits.check_size(self._demand)
         if self._newcomers and not self._config.people.shared:
-            lines = {name: change.line for name, change in self.new}
+            lines = {str(change.user): change.line for change in self.new}
             refuse_shared_people(connection, self._stream, {name: lines[name] for _, _, name in self._newcomers})
 
     def save(self, connection: Connection) -> None:
         """Write everything down."""
         insert(connection, people, _PEOPLE, self._newcomers)
         insert(connection, requirement_changes, (*_REQUIREMENTS, *_OUTCOME), self._rows)
+        this_stream = requirement_changes.c.stream == self._stream
         for first in range(0, len(self._confirmed), AT_ONCE):
-            some = requirement_changes.c.number.in_(self._confirmed[first : first + AT_ONCE])
-            update(connection, requirement_changes, (requirement_changes.c.stream == self._stream) & some, source=SET)
+            confirmed = requirement_changes.c.number.in_(self._confirmed[first : first + AT_ONCE])
+            update(connection, requirement_changes, this_stream & confirmed, source=SET)
         save_demand(connection, self._stream, self._demand_before, self._demand)
 
-    def _add(self, name: str, person: int | None, past: LatestChange | None, required: Requirement | None) -> None:
-        if person is None:
-            person = self._known.names[name] = self._first_new + len(self._newcomers)
-            self._newcomers.append((self._stream, person, name))
+    def _add(self, name: str, latest: LatestChange | None, required: Requirement | None) -> None:
+        if name not in self._known.numbers:
+            self._known.numbers[name] = self._first_new + len(self._newcomers)
+            self._newcomers.append((self._stream, self._known.numbers[name], name))
+        person = self._known.numbers[name]
         if required is not None:
             self.longest = max(self.longest, longest_window(required))
-        from_slot = first_slot_in_force(self._charged, self._begun, 0 if past is None else past.from_slot)
-        now = self._now if past is None else max(self._now, past.stored)  # another host's clock may be ahead of ours
-        self.stored.from_slot = min(self.stored.from_slot or from_slot, from_slot)
-        number, source = self._number + 1 + len(self._rows), self._how.source
-        new = LatestChange(required, from_slot, now, number, source).after(past)
-        self._known.pasts[person] = new
-        move(self._demand, past, new)
+        from_slot = first_slot_in_force(self._charged, self._begun, 0 if latest is None else latest.from_slot)
+        now = self._now if latest is None else max(self._now, latest.stored)  # another host's clock may be ahead
+        self.counts.from_slot = min(self.counts.from_slot or from_slot, from_slot)
+        number, source = self._number + 1 + len(self._rows), self._policy.source
+        new = LatestChange(required, from_slot, now, number, source).after(latest)
+        self._known.latest[person] = new
+        move(self._demand, latest, new)
         place = (self._stream, number, person, from_slot, now, self._charged, self._begun)
         terms = to_terms(required)
         self.fingerprints += change_fingerprint(name, terms)

@@ -1,8 +1,8 @@
 """Decides what a store and its witness know together, before a stream is opened or begun.
 
-Plain values come in and go out; nothing is read or written here. Where store and witness contradict each other, or
-one of them is gone, only the operator's word (`shown`) lets a stream go on: slots up to the last one that may have
-been shown are given up, and everybody is held back by the longest window that may have been promised (SPEC §8).
+Nothing is read or written here. Where store and witness contradict each other, or one of them is gone, only the
+operator's word (`shown`) lets a stream go on: it forfeits the slots up to the last one that may have been shown, so
+that they are never drawn, and holds everybody back by the longest window that may have been promised (SPEC §8).
 """
 
 from __future__ import annotations
@@ -70,6 +70,13 @@ class Opening:
     def given_up(self) -> int:
         """How many slots are given up."""
         return max(0, self.last - self.first + 1)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.given_up:,} slots, {self.first} to {self.last}, may have been shown and are not in this store: "
+            f"they are given up, and nobody spends anything before slot {self.last + self.hold} (the longest window "
+            f"that may have been promised has {self.hold:,} slots)"
+        )
 
     @property
     def hold(self) -> int:

@@ -1,7 +1,7 @@
-"""Reads who requires what since which slot, from the changes that `store.changes` keeps.
+"""Reads who requires what from which slot on, from the changes that `store.changes` stores.
 
-A person's changes are numbered in the order of storing. Of several that hold from the same slot on, the last one counts
-that is not refused; the others are superseded and were never in force.
+A person's changes are numbered in the order of storing. Of several that take effect in the same slot, the last one
+counts that is not refused; the others are superseded and were never in force.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def read_people(connection: Connection, stream: int) -> dict[str, int]:
 
 
 def find_person(connection: Connection, stream: int, name: str) -> int | None:
-    """The number of one person, None for somebody who was never listed."""
+    """The number of one person, None for a person who was never listed."""
     order = sa.select(people.c.person).where(people.c.stream == stream, people.c.name == name)
     return connection.execute(order).scalar()
 
@@ -114,7 +114,7 @@ class LatestChange:
 
     Attributes:
         requirement: the latest, None after leaving.
-        since: from which slot on it holds.
+        from_slot: from which slot on it is in force.
         stored: when it was stored.
         number: of the latest change.
         source: how the latest change came.
@@ -129,7 +129,7 @@ class LatestChange:
     changed: bool = False
 
     def after(self, before: LatestChange | None) -> LatestChange:
-        """The same change, made after those of another past."""
+        """The same change, made after another one of the same person."""
         return self if before is None else replace(self, changed=before.changed or self.from_slot > before.from_slot)
 
 
@@ -145,12 +145,12 @@ def read_latest_changes(
         wanted = sorted(persons)
         parts = [wanted[first : first + AT_ONCE] for first in range(0, len(wanted), AT_ONCE)]
         orders = [order.where(requirement_changes.c.person.in_(part)) for part in parts]
-    pasts: dict[int, LatestChange] = {}
+    latest_changes: dict[int, LatestChange] = {}
     for chosen in orders:
         for person, from_slot, stored, number, source, *terms in connection.execute(chosen):
             latest = LatestChange(to_requirement(*terms), from_slot, stored, number, source)
-            pasts[person] = latest.after(pasts.get(person))
-    return pasts
+            latest_changes[person] = latest.after(latest_changes.get(person))
+    return latest_changes
 
 
 def group_by_person(changes: Iterable[StoredChange]) -> list[list[StoredChange]]:
@@ -165,7 +165,7 @@ def change_statuses(changes: list[StoredChange], slot: int) -> list[str]:
     """What became of one person's changes, as seen in a slot: each is one of the words below.
 
     `refused` could not be met; `superseded` was overtaken before it took effect; `pending` waits for its slot;
-    `in force` holds; `over` held before another one.
+    `in force` is in force; `over` was in force before another one.
     """
     effective = {change.from_slot: change.number for change in changes if not change.refused}
     past = [from_slot for from_slot in effective if from_slot <= slot]
@@ -225,8 +225,8 @@ def to_terms(requirement: Requirement | None) -> Terms:
         return "leave", None, None, None, None
     if isinstance(requirement, Fixed):
         return "fixed", requirement.units, requirement.window, None, None
-    ahead, back = requirement.forward, requirement.backward
-    return "dynamic", ahead.units, ahead.window, back.units, back.window
+    forward, backward = requirement.forward, requirement.backward
+    return "dynamic", forward.units, forward.window, backward.units, backward.window
 
 
 @lru_cache(maxsize=4096)
@@ -249,7 +249,7 @@ class ListedPeople:
     Before that slot the person is unlisted.
 
     Guarantees:
-        A requirement change with a number above `heard` lists nobody: it takes effect in a later slot.
+        A requirement change with a number above `newest` lists nobody: it takes effect in a later slot.
     """
 
     def __init__(self, stream: int) -> None:
@@ -257,13 +257,13 @@ class ListedPeople:
         self._until = 0  # changes that took effect up to this slot are in `_listed`
         self._listed = np.zeros(0, bool)  # axes: person
 
-    def at(self, connection: Connection, slot: int, heard: int, people: Mapping[str, int]) -> Listing:
-        """Who counts as listed in a slot, by the requirement changes up to number `heard`."""
+    def at(self, connection: Connection, slot: int, newest: int, people: Mapping[str, int]) -> Listing:
+        """Who counts as listed in a slot, by the requirement changes up to number `newest`."""
         changes = sa.select(requirement_changes.c.person).where(
             requirement_changes.c.stream == self._stream,
             requirement_changes.c.from_slot > self._until,
             requirement_changes.c.from_slot <= slot,
-            requirement_changes.c.number <= heard,
+            requirement_changes.c.number <= newest,
         )
         new = np.array(connection.execute(changes.distinct()).all(), np.int64).ravel()
         listed = np.zeros(max(len(people), self._listed.size, int(new.max(initial=-1)) + 1), bool)

@@ -1,4 +1,4 @@
-"""The tables of a store; nothing comes in, their description goes out.
+"""Describes the tables of a store.
 
 Times are whole microseconds since 1970 in UTC, budgets whole units of 10⁻⁹. Arrays are compressed little-endian
 numbers (`store.arrays`). A slot is charged once and released once: both are primary keys. Every table has a column
@@ -174,7 +174,7 @@ learned = Table(
     Column("part", Text, primary_key=True),
     Column("slot", BigInteger, nullable=False),
     Column("state", LargeBinary, nullable=False),
-    CheckConstraint("part IN ('schedule', 'filter', 'trigger')", name="part"),
+    CheckConstraint("part IN ('schedule', 'filter', 'trigger', 'estimator')", name="part"),
 )
 """What parts of a publisher have learned, the newest only: a schedule's with a charge, the others' with a release."""
 

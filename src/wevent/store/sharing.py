@@ -1,6 +1,6 @@
 """Refuses a second stream over the same people, unless its configuration says that they are shared.
 
-Every stream spends a budget of its own: somebody who is listed in two loses what both promise together.
+Every stream spends a budget of its own: a person who is listed in two loses what both promise together.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ def one_at_a_time(connection: Connection) -> None:
 
 
 def refuse_shared_people(connection: Connection, stream: int, newcomers: Mapping[str, int | None]) -> None:
-    """Raise `SharedPeople` if somebody new was ever listed in another stream; newcomers come with their lines."""
+    """Raise `SharedPeople` if a newcomer was ever listed in another stream; newcomers come with their lines."""
     names = list(newcomers)
     others = connection.execute(sa.select(streams.c.id, streams.c.name).where(streams.c.id != stream)).all()
     for other in others:
         for first in range(0, len(names), AT_ONCE):
-            some = people.c.name.in_(names[first : first + AT_ONCE])
-            found = connection.execute(sa.select(people.c.name).where(people.c.stream == other.id, some)).scalar()
+            same_name = people.c.name.in_(names[first : first + AT_ONCE])
+            in_other = sa.select(people.c.name).where(people.c.stream == other.id, same_name)
+            found = connection.execute(in_other).scalar()
             if found is not None:
                 line = newcomers[found]
-                who = "somebody" if line is None else f"line {line}: somebody"
+                who = "a person" if line is None else f"line {line}: a person"
                 raise _shared(f"{who} is or was listed in stream {other.name!r} of the same store as well")
 
 
 def refuse_shared_group(connection: Connection, name: str, settings: Mapping[str, Any]) -> None:
     """Raise `SharedPeople` if a new stream counts unlisted people beside another stream, or another one does.
 
-    Nobody can know whether somebody unlisted here is listed, or unlisted, there.
+    Nobody can know whether an unlisted person of this stream is listed, or unlisted, in the other.
     """
     if settings.get("people.shared"):
         return

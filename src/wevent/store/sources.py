@@ -3,7 +3,7 @@
 A new data source goes here: a function that follows the protocol `Source`, beside `follow` and `pipe`.
 
 What can be proven about when an event was there differs. A file proves that its bytes were written by the moment its
-size was asked for; a pipe that they were in its buffer when it was read. So the clock is looked at first, then all that
+size was read; a pipe that they were in its buffer when it was read. So the clock is looked at first, then all that
 is there is accepted by that look, and only then are the slots closed that were over at that look: an event that reached
 file or buffer in time is never late, however long a pause or a release took.
 """

@@ -1,9 +1,10 @@
 """Remembers outside the store what may have been shown and promised.
 
 A store that was restored from a backup, copied, emptied or lost has forgotten what was spent and promised since. The
-witness is a small file that neither lies in the database nor goes into its backups (SPEC §8). It learns of a slot
-after the slot is charged and before its release is kept, and of a requirement change before the change is kept. So no
-release that anybody can read, and no promise that anybody was given, is newer than the witness.
+witness is a small file that neither lies in the database nor goes into its backups (SPEC §8). Its epoch counts how
+often the stream was opened for publishing. The witness learns of a slot after the slot is charged and before its
+release is kept, and of a requirement change before the change is kept. So no release that anybody can read, and no
+promise that anybody was given, is newer than the witness.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Witness:
         try:
             _make_folder(real.parent)
             beside.touch(mode=0o600)
-            beside.chmod(0o600)  # where it was left behind by somebody else
+            beside.chmod(0o600)  # where it was left behind by another user
             with beside.open("w", encoding="utf-8") as file:
                 json.dump({**asdict(record), "check": _check(record)}, file)
                 file.flush()
@@ -115,7 +116,7 @@ class Witness:
 
         Args:
             slot: the slot.
-            record: store, stream and epoch of whoever publishes.
+            record: store, stream and epoch of the publisher.
         """
         self.check(record)  # before a missing folder is made
         self.update(lambda known: replace(_still_ours(known, record), slot=max(slot, known.slot if known else 0)))
@@ -165,12 +166,12 @@ class Witness:
 
     def elsewhere(self, record: WitnessRecord) -> Path | None:
         """Another file in the same folder that is a witness of the same stream of the same store."""
-        here = self._real()
-        if not here.parent.is_dir():
+        real = self._real()
+        if not real.parent.is_dir():
             return None
-        for path in sorted(here.parent.glob("*.json")):
+        for path in sorted(real.parent.glob("*.json")):
             try:
-                if path.resolve() != here and path.stat().st_size <= _LARGEST:
+                if path.resolve() != real and path.stat().st_size <= _LARGEST:
                     found = _parse(path.read_text("utf-8"))
                     if (found.store, found.stream) == (record.store, record.stream):
                         return path

@@ -34,7 +34,7 @@ def count_changes(connection: Connection, stream: StreamRow, new: int, longest: 
 
     Guarantees:
         If the witness cannot be written, or is not the newest, this raises and nothing must be committed.
-        A change that is counted and then not committed is missing: publishing asks for it.
+        A change that is counted and then not committed is missing: publishing refuses to go on without it.
     """
     if not new:
         return

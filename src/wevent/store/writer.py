@@ -87,14 +87,14 @@ class Writer:
     def transaction(self) -> Iterator[Connection]:
         """Write all of it or nothing, if the stream is still ours."""
         with self.database.write() as connection:
-            mine = (streams.c.id == self.stream.id) & (streams.c.epoch == self.epoch)
-            if connection.execute(streams.update().where(mine).values(epoch=self.epoch)).rowcount != 1:
+            ours = (streams.c.id == self.stream.id) & (streams.c.epoch == self.epoch)
+            if connection.execute(streams.update().where(ours).values(epoch=self.epoch)).rowcount != 1:
                 raise StreamTaken(
                     "another process went on with this stream; nothing was written. Stop one of the two",
                     epoch=self.epoch,
                 )
-            if not connection.execute(sa.select(streams.c.begun).where(mine)).scalar():
-                update(connection, streams, mine, begun=True)
+            if not connection.execute(sa.select(streams.c.begun).where(ours)).scalar():
+                update(connection, streams, ours, begun=True)
             yield connection
 
     def _open(self, terms: OpeningTerms) -> Opening:

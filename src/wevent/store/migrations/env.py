@@ -1,4 +1,4 @@
-"""What Alembic runs: a connection comes in, inside whose transaction the schema is brought up to date."""
+"""Brings the schema up to date for Alembic, inside the transaction of a given connection."""
 
 from __future__ import annotations
 
