@@ -39,7 +39,8 @@ from wevent.store.changes import store_changes
 from wevent.store.clock import GuardedClock
 from wevent.store.damage import check_store
 from wevent.store.database import Database
-from wevent.store.feeding import Feed, ReleaseCallback, last_slot, publish_files
+from wevent.store.due_slots import last_slot
+from wevent.store.feeding import Feed, ReleaseCallback, publish_files
 from wevent.store.kept import read_releases
 from wevent.store.opening import open_session, open_store, system_clock, witness_of
 from wevent.store.planning import ChangeCounts
