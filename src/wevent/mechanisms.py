@@ -184,16 +184,6 @@ class CommonPublisher(Publisher):
         self.common = strictest(register)
         super().__init__(_with_requirement(register, self.common), cells, mechanism, **options)
 
-    def join(self, user: Hashable, requirement: Requirement) -> None:
-        """Register a person whose requirement the common one meets."""
-        self._check_met(requirement)
-        super().join(user, self.common)
-
-    def change(self, user: Hashable, requirement: Requirement) -> None:
-        """Accept a requirement that the common one meets; nothing else changes."""
-        self._check_met(requirement)
-        super().change(user, self.common)
-
     def state(self) -> dict[str, Any]:
         """The states of the axes, and the common requirement."""
         return {**super().state(), "common": [self.common.units, self.common.window]}
@@ -203,7 +193,7 @@ class CommonPublisher(Publisher):
         epsilon, window = states["common"]
         self.common = Fixed(to_epsilon(epsilon), window)
 
-    def _check_met(self, requirement: Requirement) -> None:
+    def _served(self, requirement: Requirement) -> Requirement:
         if not isinstance(requirement, Fixed):
             raise WrongRequirementKind(
                 f"{self.mechanism.name} serves one fixed requirement for all; use auto, dpbd or dpba for dynamic ones"
@@ -215,6 +205,7 @@ class CommonPublisher(Publisher):
                 "stricter. Use a personalised recipe, or start a new stream.",
                 common=self.common,
             )
+        return self.common
 
 
 def strictest(register: Register) -> Fixed:

@@ -32,7 +32,7 @@ EXACT = Context(prec=60)
 """For budgets in decimal, independent of the precision that the calling program has set."""
 
 UNBOUNDED = 2**62
-"""Stands for "no limit here" in arrays of units; larger than any budget, and safe to add to one."""
+"""Stands for "no limit" in arrays of units; larger than any budget, and safe to add to one."""
 
 
 def to_units(epsilon: float | int | str | Decimal) -> int:

@@ -107,7 +107,7 @@ def test_groups_are_added(fast: bool) -> None:
     tally = reader.read(slot, register, register.rows, register.groups, register.sizes)
     assert tally.total().tolist() == [4, 6]
     assert by_row(tally, 2) == [[0, 1], [4, 5]]
-    assert tally.singly(np.array([0, 0])) is None  # a group's people cannot be told apart
+    assert tally.singly(np.array([0, 0])) is None  # a group's counts do not say who is where
     assert tally.singly(np.array([0, -1])) is not None
 
 

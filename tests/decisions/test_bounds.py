@@ -289,9 +289,9 @@ def test_bad_settings_are_refused_by_name(setting: dict[str, float]) -> None:
 
 def test_other_refusals() -> None:
     """Half windows or users, no publication, words, and an empty backward range are InvalidSettings."""
-    with pytest.raises(InvalidSetting, match="windows must be whole"):
+    with pytest.raises(InvalidSetting, match="windows must be an integer"):
         distribution_bound([1], [1.5], [1], cells=1, publications=1)
-    with pytest.raises(InvalidSetting, match="sizes must be whole"):
+    with pytest.raises(InvalidSetting, match="sizes must be an integer"):
         sampling_bound([1], [1.5])
     for count in (0, 1.5, math.nan):
         with pytest.raises(InvalidSetting, match="publications"):

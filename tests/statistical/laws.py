@@ -1,4 +1,4 @@
-"""Distributions on whole numbers, computed anew from SPEC §4, and how draws are compared with them.
+"""Computes distributions on integers from SPEC §4 alone, and compares draws with them.
 
 Callers fix their seeds, so that nothing fails by chance. With other seeds each comparison would fail in at
 most one of 10⁵ runs: statistics are compared with quantiles of 10⁻⁶, no bin expects fewer than 50 draws.
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 class Law:
-    """A distribution on whole numbers: `chances[k]` is that of `first + k`."""
+    """A distribution on integers: `chances[k]` is that of `first + k`."""
 
     def __init__(self, chances: Floats, first: int = 0) -> None:
         self.chances, self.first = chances / chances.sum(), first
@@ -41,7 +41,7 @@ class Law:
 
 
 def kept_law(people: Sequence[int], budgets: Sequence[float], threshold: float) -> Law:
-    """Everybody tosses a coin of their own; the chances are those of SPEC §4, computed anew."""
+    """Each person has a coin of their own; the chances are those of SPEC §4, computed independently."""
     law = Law(np.ones(1))
     for n, e in zip(people, budgets, strict=True):
         p = 1.0 if e >= threshold else math.expm1(e) / math.expm1(threshold)
@@ -51,28 +51,35 @@ def kept_law(people: Sequence[int], budgets: Sequence[float], threshold: float) 
 
 
 def laplace_law(scale: float) -> Law:
-    reach = math.ceil(40 * scale)
-    return Law(np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale), -reach)
+    largest = math.ceil(40 * scale)
+    return Law(np.exp(-np.abs(np.arange(-largest, largest + 1)) / scale), -largest)
+
+
+def chi_square(observed: Ints, expected: Floats, least_expected: float = LEAST_EXPECTED) -> float:
+    """The probability of a larger statistic, after joining neighbouring bins that expect too few."""
+    counts, means = [0.0], [0.0]
+    for count, mean in zip(observed, expected, strict=True):
+        if means[-1] >= least_expected:
+            counts.append(0.0)
+            means.append(0.0)
+        counts[-1] += count
+        means[-1] += mean
+    if means[-1] < least_expected and len(means) > 1:  # the last bin joins the one before
+        rest_count, rest_mean = counts.pop(), means.pop()
+        counts[-1] += rest_count
+        means[-1] += rest_mean
+    assert len(means) > 1, "too few draws for a test"
+    assert math.isclose(sum(means), sum(counts), rel_tol=1e-9)
+    statistic = sum((count - mean) ** 2 / mean for count, mean in zip(counts, means, strict=True))
+    return float(stats.chi2.sf(statistic, len(means) - 1))
 
 
 def assert_drawn_from(draws: Ints, law: Law) -> None:
-    """Chi-square, after joining neighbouring values that expect too few."""
+    """Draws follow the law, by chi-square."""
     places = np.clip(draws - law.first, 0, law.chances.size - 1)
     assert (places == draws - law.first).all(), "a value outside the distribution was drawn"
-    seen, due = [0.0], [0.0]
-    for count, chance in zip(np.bincount(places, minlength=law.chances.size), law.chances, strict=True):
-        if due[-1] >= LEAST_EXPECTED:
-            seen.append(0.0)
-            due.append(0.0)
-        seen[-1] += count
-        due[-1] += chance * draws.size
-    if due[-1] < LEAST_EXPECTED and len(due) > 1:
-        rest_seen, rest_due = seen.pop(), due.pop()
-        seen[-1] += rest_seen
-        due[-1] += rest_due
-    assert len(due) > 1, "too few draws for a test"
-    statistic = sum((count - mean) ** 2 / mean for count, mean in zip(seen, due, strict=True))
-    assert stats.chi2.sf(statistic, len(due) - 1) > FALSE_ALARM
+    observed = np.bincount(places, minlength=law.chances.size)
+    assert chi_square(observed, law.chances * draws.size) > FALSE_ALARM
 
 
 def assert_moments(draws: Ints, law: Law) -> None:

@@ -1,4 +1,4 @@
-"""Neighbouring streams of one person who is there or not, moves, returns or changes; a `Scene` each."""
+"""Neighbouring streams of one person who is present or absent, moves, returns or changes; a `Scene` each."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from wevent.cohorts.requirement import Requirement
 ADD_REMOVE, SUBSTITUTION = Privacy("add_remove"), Privacy("substitution")
 
 
-def asks(recipe: str, epsilon: float, window: int) -> Requirement:
-    """The same wish as a fixed or as a dynamic requirement, as the recipe needs it."""
+def requires(recipe: str, epsilon: float, window: int) -> Requirement:
+    """The same requirement, fixed or dynamic as the recipe needs it."""
     if recipe in ("dpbd", "dpba"):
         return Dynamic((epsilon, window), (epsilon, window))
     return Fixed(epsilon, window)
@@ -28,66 +28,66 @@ def presence(
     window: int,
     absent: Sequence[int] = (),
     between: Mapping[int, Between] | None = None,
-    reach: int = 3,
+    largest_step: int = 3,
 ) -> Scene:
-    """The target is in no slot, or in all but those of `absent`; `counts` others are there in each slot."""
-    individual = max(1, *counts)
+    """The target is in no slot, or in all but those of `absent`; `counts` others are present in each slot."""
+    registered = max(1, *counts)
 
     def rows(target: int) -> list[list[int]]:
         return [
-            [-1 if slot in absent else target] + [0] * count + [-1] * (individual - count)
+            [-1 if slot in absent else target] + [0] * count + [-1] * (registered - count)
             for slot, count in enumerate(counts, start=1)
         ]
 
-    people = [asks(recipe, epsilon, window)] + [asks(recipe, others, window)] * individual
-    return Scene(recipe, people, (rows(-1), rows(0)), between=between or {}, reach=reach)
+    people = [requires(recipe, epsilon, window)] + [requires(recipe, others, window)] * registered
+    return Scene(recipe, people, (rows(-1), rows(0)), between=between or {}, largest_step=largest_step)
 
 
 def strict(recipe: str) -> Scene:
-    """Two slots of a user who offers less than the others and is therefore sampled. Promise 2."""
+    """Two slots of a person who offers less than the others and is therefore sampled. Promise 2."""
     return presence(recipe, 2, 3, [1, 3], window=2)
 
 
 def lenient(recipe: str) -> Scene:
-    """Two slots of a user who is always kept. Promise 4."""
+    """Two slots of a person who is always kept. Promise 4."""
     return presence(recipe, 4, 4, [1, 3], window=2)
 
 
 def moved_by(privacy: Privacy) -> Callable[[str], Scene]:
-    """A user in cell A, or in cell B, for two slots. Promise 8 for add_remove, 4 for substitution."""
+    """A person in cell A, or in cell B, for two slots. Promise 8 for add_remove, 4 for substitution."""
 
     def moved(recipe: str) -> Scene:
         in_a, in_b = ([[cell, 0, 0, 0], [cell, 0, 1, -1]] for cell in (0, 1))
-        return Scene(recipe, [asks(recipe, 4, 2)] * 4, (in_a, in_b), cells=2, privacy=privacy, reach=2)
+        return Scene(recipe, [requires(recipe, 4, 2)] * 4, (in_a, in_b), cells=2, privacy=privacy, largest_step=2)
 
     return moved
 
 
 def returned(recipe: str) -> Scene:
-    """Present, gone and not registered, back and asking for thrice as much, in one window. Promise 3."""
+    """Present, then not registered, then back with a requirement of thrice as much, in one window. Promise 3."""
     between: dict[int, Between] = {
         2: lambda publisher: publisher.leave(0),
-        3: lambda publisher: publisher.join(0, asks(recipe, 9, 3)),
+        3: lambda publisher: publisher.join(0, requires(recipe, 9, 3)),
     }
     return presence(recipe, 3, 3, [0, 3, 2], window=3, absent=[2], between=between)
 
 
 def returned_as_another(recipe: str) -> Scene:
-    """The same, back under another name, so that the old spends are not found. Promise 3, broken."""
+    """The same, back under another name, which has no earlier spends. Promise 3, broken."""
     without, with_target = ([[target, -1, -1, -1], [-1, 0, 0, 0], [-1, 0, 0, -1, target]] for target in (-1, 0))
     between: dict[int, Between] = {
         2: lambda publisher: publisher.leave(0),
-        3: lambda publisher: publisher.join("another name", asks(recipe, 9, 3)),
+        3: lambda publisher: publisher.join("another name", requires(recipe, 9, 3)),
     }
-    return Scene(recipe, [asks(recipe, 3, 3)] * 4, (without, with_target), between=between)
+    return Scene(recipe, [requires(recipe, 3, 3)] * 4, (without, with_target), between=between)
 
 
 def empty(recipe: str) -> Scene:
-    """A slot in which nobody was, or one user. Promise 3."""
+    """A slot without any person, or with one. Promise 3."""
     return presence(recipe, 3, 3, [0], window=1)
 
 
 def changed(recipe: str) -> Scene:
-    """Before the second slot a user asks for thrice as much, for single slots. Promise 4 over both slots."""
+    """Before the second slot a person requires thrice as much, for single slots. Promise 4 over both slots."""
     more: dict[int, Between] = {2: lambda publisher: publisher.change(0, Dynamic((12, 1), (12, 1)))}
     return presence(recipe, 4, 4, [1, 3], window=2, between=more)

@@ -1,12 +1,13 @@
-"""Many runs of one publisher: a scene of two neighbouring streams comes in, what the runs showed goes out."""
+"""Runs a publisher many times on two neighbouring streams and estimates its privacy loss."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from wevent import RECIPES, Decision, Privacy, Publisher, Register, Slot
 from wevent.budgets.ledger import Offer
@@ -15,7 +16,7 @@ from wevent.cohorts.requirement import Requirement
 from wevent.decisions.change import ChangeTrigger
 from wevent.decisions.sampling import keep_people, sample
 from wevent.decisions.selection import choose_threshold
-from wevent.noise import Noise
+from wevent.noise import Noise, SeededNoise
 from wevent.releases.empirical import EmpiricalLoss, compare
 from wevent.units import as_fraction
 
@@ -32,15 +33,22 @@ Bools = NDArray[np.bool_]
 Between = Callable[[Publisher], None]
 
 
+class HalfTheNoise(SeededNoise):
+    """Draws at twice the threshold."""
+
+    def laplace(self, values: ArrayLike, *, sensitivity: int, epsilon: Fraction) -> Ints:
+        return super().laplace(values, sensitivity=sensitivity, epsilon=2 * epsilon)
+
+
 @dataclass(frozen=True)
 class Scene:
     """A mechanism and two neighbouring streams: the first person's rows differ, the others' do not.
 
     Attributes:
-        people: what everybody asks for, the target first.
-        streams: for each stream and slot, where everybody is, -1 for absent.
-        between: what happens to the register before a slot, by its number.
-        reach: how many steps around the counts without the target are told apart.
+        people: requirements of all people, the target first.
+        streams: for each stream and slot, the cells of all people, -1 for absent.
+        between: changes of the register before a slot, by its number.
+        largest_step: larger steps from the counts without the target count as this one.
     """
 
     recipe: str
@@ -49,7 +57,7 @@ class Scene:
     cells: int = 1
     privacy: Privacy = field(default_factory=Privacy)
     between: Mapping[int, Between] = field(default_factory=dict)
-    reach: int = 3
+    largest_step: int = 3
 
     def publisher(self, noise: Noise) -> Publisher:
         register = Register.from_rows(list(enumerate(self.people)))
@@ -65,18 +73,18 @@ class Scene:
 
 
 class Transcripts:
-    """What was seen in many runs: kinds of decisions (axes: run, slot) and counts (axes: run, slot, cell)."""
+    """The outputs of many runs: kinds of decisions (axes: run, slot) and counts (axes: run, slot, cell)."""
 
     def __init__(self, runs: int, slots: int, cells: int) -> None:
         self.kinds = np.zeros((runs, slots), np.int64)
         self.counts = np.zeros((runs, slots, cells), np.int64)
 
     def coded(self, scene: Scene) -> list[int]:
-        """As `empirical.observed`, but each run as one number: that of 10⁵ runs is made at once."""
-        wide, reach = 2 * scene.reach + 1, scene.reach
+        """As `empirical.observed`, but each run as one number, for all runs at once."""
+        wide, largest = 2 * scene.largest_step + 1, scene.largest_step
         code = np.zeros(len(self.kinds), np.int64)
         for slot in range(self.kinds.shape[1]):
-            steps = np.clip(self.counts[:, slot] - scene.around(slot), -reach, reach) + reach
+            steps = np.clip(self.counts[:, slot] - scene.around(slot), -largest, largest) + largest
             place = steps @ wide ** np.arange(scene.cells)
             published = self.kinds[:, slot] == KINDS[Decision.PUBLISHED]
             code = code * (wide**scene.cells + len(KINDS))
@@ -85,58 +93,58 @@ class Transcripts:
         return result
 
 
-def shown(scene: Scene, noise: Noise, runs: int = RUNS) -> EmpiricalLoss:
-    """What so many runs on each stream show about the loss."""
+def estimated_loss(scene: Scene, noise: Noise, runs: int = RUNS) -> EmpiricalLoss:
+    """The loss that so many runs on each stream show."""
     first, second = (run_at_once(scene, stream, runs, noise).coded(scene) for stream in (0, 1))
     return compare(first, second, CONFIDENCE)
 
 
 def run_by_step(scene: Scene, stream: int, runs: int, noise: Noise) -> Transcripts:
-    """The plain way: a publisher for every run."""
+    """Run a publisher of its own for every run."""
     rows = scene.streams[stream]
-    seen = Transcripts(runs, len(rows), scene.cells)
+    found = Transcripts(runs, len(rows), scene.cells)
     for run in range(runs):
         publisher = scene.publisher(noise)
         for slot, places in enumerate(rows):
             scene.before(slot + 1, publisher)
             release = publisher.step(Slot(slot + 1, np.array(places)))
-            seen.kinds[run, slot], seen.counts[run, slot] = KINDS[release.decision], release.counts
-    return seen
+            found.kinds[run, slot], found.counts[run, slot] = KINDS[release.decision], release.counts
+    return found
 
 
 def run_at_once(scene: Scene, stream: int, runs: int, noise: Noise) -> Transcripts:
     """The same for many runs together, a thousand times as fast.
 
-    A ledger sees decisions and never counts, so that runs with the same decisions share one. Draws of n runs
-    are those of one domain of n times the cells, in which the people of every run stand apart. A test
+    A ledger depends on decisions and never on counts, so that runs with the same decisions share one. Draws of n runs
+    are those of one domain of n times the cells, in which the people of every run have cells of their own. A test
     compares this with `run_by_step`.
     """
     rows = scene.streams[stream]
-    seen = Transcripts(runs, len(rows), scene.cells)
+    found = Transcripts(runs, len(rows), scene.cells)
     paths = [(scene.publisher(noise), np.arange(runs))]
     last = np.zeros((runs, scene.cells), np.int64)
     for slot, places in enumerate(rows):
         after = []
-        for publisher, who in paths:
+        for publisher, members in paths:
             scene.before(slot + 1, publisher)
             tally = publisher._read(Slot(slot + 1, np.array(places)))
             assert isinstance(tally, PersonTally)
             offer = publisher.ledger.offer(publisher.schedule)
-            publish = _decide(publisher, tally, offer, last[who], noise)
+            publish = _decide(publisher, tally, offer, last[members], noise)
             if publish.any():
-                last[who[publish]] = _publish(publisher, tally, offer, int(publish.sum()), noise)
+                last[members[publish]] = _publish(publisher, tally, offer, int(publish.sum()), noise)
             silent = Decision.NULLIFIED if offer.nullified else Decision.SKIPPED
-            seen.kinds[who, slot] = np.where(publish, KINDS[Decision.PUBLISHED], KINDS[silent])
+            found.kinds[members, slot] = np.where(publish, KINDS[Decision.PUBLISHED], KINDS[silent])
             for published in (True, False):
                 if (publish == published).any():
                     path = scene.publisher(noise)
                     path.restore(publisher.to_bytes())
                     path.ledger.charge(offer)
                     path.ledger.settle(published)
-                    after.append((path, who[publish == published]))
-        seen.counts[:, slot] = last
+                    after.append((path, members[publish == published]))
+        found.counts[:, slot] = last
         paths = after
-    return seen
+    return found
 
 
 def _decide(publisher: Publisher, tally: PersonTally, offer: Offer, last: Ints, noise: Noise) -> Bools:

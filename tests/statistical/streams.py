@@ -1,4 +1,4 @@
-"""Hostile streams: a kind and a seed come in, counts of shape (type, slot, cell) and the sizes of types go out."""
+"""Makes hostile streams: counts (axes: type, slot, cell) and the sizes of types, for a kind and a seed."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def _shares(kind: str, t: Ints, random: np.random.Generator) -> NDArray[np.float
     return flat
 
 
-def leaning(lean: float, slots: int, people: int = 4_000, cells: int = 6, seed: int = 1) -> tuple[Ints, Ints]:
-    """Where people are depends on what they ask for: the first five types lean to the first cells, the others away."""
+def biased(bias: float, slots: int, people: int = 4_000, cells: int = 6, seed: int = 1) -> tuple[Ints, Ints]:
+    """Where people are depends on what they require: five types prefer the first cells, five the last."""
     random = np.random.default_rng(seed)
     sizes = np.full(10, people // 10)
     base, slope = random.dirichlet(np.ones(cells) * 3), np.linspace(1, -1, cells)
     day = 0.5 * (1 + 0.2 * np.sin(np.arange(slots) / 150))
     parts = []
     for kind, size in enumerate(sizes):
-        share = base * np.exp((lean if kind < 5 else -lean) * slope)
-        there = day[:, None] * (share / share.sum())
-        all_ = np.concatenate([there, 1 - there.sum(axis=1, keepdims=True)], axis=1)
+        share = base * np.exp((bias if kind < 5 else -bias) * slope)
+        present = day[:, None] * (share / share.sum())
+        all_ = np.concatenate([present, 1 - present.sum(axis=1, keepdims=True)], axis=1)
         parts.append(random.multinomial(int(size), all_)[:, :-1])
     return np.stack(parts).astype(np.int64), sizes

@@ -1,4 +1,4 @@
-"""The detector detects: mechanisms that spend more than they say show it, with the runs of honest ones.
+"""Mechanisms that spend more than they say are detected, with as many runs as honest ones.
 
 Scenes, promises, numbers of runs and confidence are those of `test_empirical_privacy`, in which the honest
 mechanisms stay below their promise.
@@ -7,13 +7,11 @@ mechanisms stay below their promise.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
 from tests.statistical.scenes import empty, lenient, presence, returned_as_another, strict
-from tests.statistical.side_by_side import Ints, Scene, shown
+from tests.statistical.side_by_side import HalfTheNoise, Ints, Scene, estimated_loss
 from tests.support import quick_and_slow
 
 from wevent import Publisher
@@ -25,25 +23,18 @@ from wevent.units import Units
 MOSTLY_SLOW = quick_and_slow(["pba"], ["pbd", "dpbd", "dpba"])
 
 
-class HalfTheNoise(SeededNoise):
-    """Draws at twice the threshold."""
-
-    def laplace(self, values: ArrayLike, *, sensitivity: int, epsilon: Fraction) -> Ints:
-        return super().laplace(values, sensitivity=sensitivity, epsilon=2 * epsilon)
-
-
 @pytest.mark.parametrize(
     ("scene_of", "promise"), [pytest.param(strict, 2, marks=pytest.mark.slow), (lenient, 4), (empty, 3)]
 )
 @pytest.mark.parametrize("recipe", MOSTLY_SLOW)
 def test_half_the_noise(recipe: str, scene_of: Callable[[str], Scene], promise: float) -> None:
     """Noise of half the scale shows at least 1.2 times the promise."""
-    assert shown(scene_of(recipe), HalfTheNoise(41)).refutes(1.2 * promise)
+    assert estimated_loss(scene_of(recipe), HalfTheNoise(41)).refutes(1.2 * promise)
 
 
 @pytest.mark.parametrize("recipe", MOSTLY_SLOW)
 def test_people_who_are_kept_too_often(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A strict user who is kept as if the offer were twice as high: 1.1 times the promise of 2."""
+    """A strict person who is kept as if the offer were twice as high: 1.1 times the promise of 2."""
     honest = sampling.keep_probabilities
 
     def doubled(budgets: Units, threshold: int) -> Ints:
@@ -51,37 +42,37 @@ def test_people_who_are_kept_too_often(recipe: str, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(sampling, "keep_probabilities", doubled)
     monkeypatch.setattr(sampling, "REMEMBERED", -1)  # plans of honest runs are not used again, nor these by others
-    assert shown(strict(recipe), SeededNoise(41)).refutes(1.1 * 2)
+    assert estimated_loss(strict(recipe), SeededNoise(41)).refutes(1.1 * 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["pba", "dpba"])
 def test_publications_that_are_not_recorded(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Absorption that refunds what it published never rests (SPEC §10): 1.2 times the promise of 2."""
-    scene = presence(recipe, 2, 2, [0, 0, 6, 12, 18], window=3, absent=[1, 2], reach=1)
-    assert not shown(scene, SeededNoise(44)).refutes(2)
+    scene = presence(recipe, 2, 2, [0, 0, 6, 12, 18], window=3, absent=[1, 2], largest_step=1)
+    assert not estimated_loss(scene, SeededNoise(44)).refutes(2)
     honest = Ledger.settle
     monkeypatch.setattr(Ledger, "settle", lambda ledger, published: honest(ledger, published=False))
-    assert shown(scene, SeededNoise(44)).refutes(1.2 * 2)
+    assert estimated_loss(scene, SeededNoise(44)).refutes(1.2 * 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["pbd", "dpbd"])
-def test_a_history_that_is_wiped(recipe: str) -> None:
+def test_a_history_that_is_cleared(recipe: str) -> None:
     """Distribution that forgets after every slot what it spent: 1.2 times the promise of 2."""
 
-    def wipe(publisher: Publisher) -> None:
+    def clear(publisher: Publisher) -> None:
         publisher.ledger.history.clear(np.arange(publisher.ledger.history.rows))
         publisher.ledger._view = None
 
     counts = [12, 0, 12, 0, 12, 0]
-    honest = presence(recipe, 2, 2, counts, window=6, reach=1)
-    assert not shown(honest, SeededNoise(45)).refutes(2)
-    forgetful = presence(recipe, 2, 2, counts, window=6, reach=1, between=dict.fromkeys(range(2, 7), wipe))
-    assert shown(forgetful, SeededNoise(45)).refutes(1.2 * 2)
+    honest = presence(recipe, 2, 2, counts, window=6, largest_step=1)
+    assert not estimated_loss(honest, SeededNoise(45)).refutes(2)
+    forgetful = presence(recipe, 2, 2, counts, window=6, largest_step=1, between=dict.fromkeys(range(2, 7), clear))
+    assert estimated_loss(forgetful, SeededNoise(45)).refutes(1.2 * 2)
 
 
 @pytest.mark.parametrize("recipe", quick_and_slow(["pbd"], ["dpbd"]))
-def test_a_fresh_row_for_who_returns(recipe: str) -> None:
-    """Who returns and finds no old spends: 1.1 times the promise of 3."""
-    assert shown(returned_as_another(recipe), SeededNoise(46)).refutes(1.1 * 3)
+def test_a_new_row_for_a_person_who_returns(recipe: str) -> None:
+    """A person who returns and has no earlier spends: 1.1 times the promise of 3."""
+    assert estimated_loss(returned_as_another(recipe), SeededNoise(46)).refutes(1.1 * 3)

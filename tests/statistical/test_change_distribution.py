@@ -17,12 +17,7 @@ from wevent.noise import SeededNoise
 from wevent.units import NANO
 
 CALLS = 8_000
-
-
-@pytest.fixture(autouse=True)
-def look_for_numba_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking for numba in every call takes longer than the call, and changes nothing for so few rows."""
-    monkeypatch.setattr("wevent.decisions.selection.has_numba", lambda: False, raising=False)
+pytestmark = pytest.mark.usefixtures("without_numba")
 
 
 @pytest.mark.parametrize(("sensitivity", "share"), [(1, 0.5), (1, 2.0), (2, 0.5), (3, 1.0), (4, 0.8)])
@@ -76,7 +71,7 @@ def test_change_and_noise_of_a_publisher(privacy: Privacy) -> None:
     publisher = pbd(register, 2, privacy=privacy, noise=SeededNoise(23), fast=False)
     last, change_noise, count_noise = np.zeros(2, np.int64), [], []
     for number in range(1, slots + 1):
-        side = number % 2  # everybody moves to the other cell, so that there is always something to publish
+        side = number % 2  # all people move to the other cell, so that every slot is published
         release = publisher.step(Slot(number, np.full(people, side)))
         counts = np.array([(1 - side) * people, side * people])
         assert release.decision is Decision.PUBLISHED
@@ -85,8 +80,8 @@ def test_change_and_noise_of_a_publisher(privacy: Privacy) -> None:
         count_noise.append(release.counts - counts)
         last = release.counts.astype(np.int64)
     change, north, south = np.array(change_noise), *np.array(count_noise).T
-    assert_drawn_from(change, laplace_law(s / 2))  # part 1 is E/2 = 2
-    assert_drawn_from(north, laplace_law(s / 1))  # part 2 is E/4 = 1
+    assert_drawn_from(change, laplace_law(s / 2))  # the change budget is E/2 = 2
+    assert_drawn_from(north, laplace_law(s / 1))  # the publish budget is E/4 = 1
     assert_drawn_from(south, laplace_law(s / 1))
     pairs = np.corrcoef([change, north, south])[[0, 0, 1], [1, 2, 2]]
     assert (np.abs(pairs) * math.sqrt(slots) < LARGEST_Z).all()

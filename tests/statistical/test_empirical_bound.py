@@ -1,4 +1,4 @@
-"""The lower bound on privacy loss against losses that are known exactly, and on publishers step by step.
+"""The lower bound on privacy loss against exactly known losses, and on publishers step by step.
 
 Seeds are fixed. Where a bound is expected to fail sometimes, the number of failures is compared with the
 binomial quantile of 10⁻⁶.
@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from tests.statistical.side_by_side import HalfTheNoise
 
 from wevent import Decision, Fixed, Register, Release, Slot, pba
 from wevent.errors import InvalidSetting
@@ -59,14 +59,14 @@ def test_bound_holds_as_often_as_it_says() -> None:
 
 
 def test_outputs_that_are_all_different_show_nothing() -> None:
-    """An event that fits the choosing runs only is not seen again: 0, not an overfitted bound."""
+    """An event that fits the choosing runs only does not occur again: 0, not an overfitted bound."""
     loss = compare(range(1_000), range(1_000, 2_000), 0.9)
     assert loss.epsilon == 0.0 and not loss.refutes(0.0)
 
 
 @pytest.mark.parametrize("stream", [0, 1])
 def test_both_directions_are_tried(stream: int) -> None:
-    """An output that only one stream has shows up, whichever stream it is."""
+    """An output that only one stream has is found, whichever stream it is."""
     common, special = ["often"] * 4_000, ["often", "only here"] * 2_000
     outputs = (special, common) if stream == 0 else (common, special)
     loss = compare(*outputs, confidence=0.99)
@@ -92,7 +92,7 @@ def test_bad_input_is_refused() -> None:
         compare([1], [1, 2], 0.9)
 
 
-def test_observed_tells_decisions_from_counts() -> None:
+def test_observed_separates_decisions_from_counts() -> None:
     """Counts are cut to steps around the middle; a slot without counts is no step."""
     releases = [
         Release(slot, np.array(counts), decision, None, np.zeros(2), None)
@@ -100,24 +100,16 @@ def test_observed_tells_decisions_from_counts() -> None:
             [([9, 4], Decision.PUBLISHED), ([9, 4], Decision.SKIPPED), ([9, 4], Decision.NULLIFIED)], start=1
         )
     ]
-    seen = observed(releases, [[3, 5]] * 3, reach=2)
-    assert seen[:2] == (2, -1)
-    assert len(seen) == 4 and min(seen[2:]) > 2 and seen[2] != seen[3]
-
-
-class HalfTheNoise(SeededNoise):
-    """Draws at twice the threshold."""
-
-    def laplace(self, values: ArrayLike, *, sensitivity: int, epsilon: Fraction) -> NDArray[np.int64]:
-        return super().laplace(values, sensitivity=sensitivity, epsilon=2 * epsilon)
+    output = observed(releases, [[3, 5]] * 3, largest_step=2)
+    assert output[:2] == (2, -1)
+    assert len(output) == 4 and min(output[2:]) > 2 and output[2] != output[3]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_numba")
 @pytest.mark.parametrize("source", [SeededNoise, HalfTheNoise])
-def test_publishers_step_by_step(source: type[SeededNoise], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_publishers_step_by_step(source: type[SeededNoise]) -> None:
     """4,000 publishers on a slot with one person more or less: at most E = 2; more with half the noise."""
-    # Looking for numba in every slot takes longer than the slot and changes nothing for so few rows.
-    monkeypatch.setattr("wevent.decisions.selection.has_numba", lambda: False, raising=False)
     register, noise = Register.from_rows({"one": Fixed(2, 1), "other": Fixed(2, 1)}), source(54)
     slots = [Slot(1, {}), Slot(1, {"one": 0})]
 

@@ -1,9 +1,9 @@
 """Runs on neighbouring streams never show more loss than was promised.
 
-Every test runs a mechanism on two streams that differ in one person's rows and compares what is seen
+Every test runs a mechanism on two streams that differ in one person's rows and compares the outputs
 (`releases.empirical`). Bounds have a confidence of 1 - 10⁻⁴. Since a bound below the promise proves nothing
 by itself, each test also states which share of the promise its runs must show; `test_broken_promises` breaks
-the same mechanisms and sees it with the same runs.
+the same mechanisms and detects it with the same runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.statistical.scenes import (
     returned,
     strict,
 )
-from tests.statistical.side_by_side import CONFIDENCE, Scene, run_at_once, run_by_step, shown
+from tests.statistical.side_by_side import CONFIDENCE, Scene, estimated_loss, run_at_once, run_by_step
 
 from wevent import Fixed, Privacy
 from wevent.cohorts.histogram import PersonTally
@@ -33,15 +33,14 @@ from wevent.units import NANO
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_numba")
 @pytest.mark.parametrize(
     "scene",
     [strict("pbd"), lenient("pba"), changed("dpbd"), returned("dpba"), moved_by(SUBSTITUTION)("pba")],
     ids=lambda scene: scene.recipe,
 )
-def test_runs_at_once_are_runs_of_publishers(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """2,500 publishers, step by step, see what 250,000 runs at once see (chi-square at 10⁻⁶)."""
-    # Looking for numba in every slot takes longer than the slot and changes nothing for so few rows.
-    monkeypatch.setattr("wevent.decisions.selection.has_numba", lambda: False, raising=False)
+def test_runs_at_once_are_runs_of_publishers(scene: Scene) -> None:
+    """2,500 publishers, step by step, give what 250,000 runs at once give (chi-square at 10⁻⁶)."""
     steps = run_by_step(scene, 1, 2_500, SeededNoise(31)).coded(scene)
     wide = run_at_once(scene, 1, 250_000, SeededNoise(32)).coded(scene)
     outputs, which = np.unique(steps + wide, return_inverse=True)
@@ -53,10 +52,14 @@ def test_runs_at_once_are_runs_of_publishers(scene: Scene, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("scene", "promise", "seen"),
+    ("scene", "promise", "least"),
     [
         pytest.param(
-            scene_of(recipe), promise, seen, id=f"{name}-{recipe}", marks=() if recipe == quick else pytest.mark.slow
+            scene_of(recipe),
+            promise,
+            least,
+            id=f"{name}-{recipe}",
+            marks=() if recipe == quick else pytest.mark.slow,
         )
         for name, scene_of, promise, quick, shares in [
             ("strict", strict, 2, "pbd", {"pbd": 0.65, "pba": 0.85, "dpbd": 0.65, "dpba": 0.85}),
@@ -67,36 +70,36 @@ def test_runs_at_once_are_runs_of_publishers(scene: Scene, monkeypatch: pytest.M
             ("empty", empty, 3, None, {"pbd": 0.65, "pba": 0.90, "dpbd": 0.65, "dpba": 0.90}),
             ("changed", changed, 4, "dpba", {"dpbd": 0.75, "dpba": 0.90}),
         ]
-        for recipe, seen in shares.items()
+        for recipe, least in shares.items()
     ],
 )
-def test_no_more_is_lost_than_promised(scene: Scene, promise: float, seen: float) -> None:
+def test_no_more_is_lost_than_promised(scene: Scene, promise: float, least: float) -> None:
     """The lower bound is at most E of the target's window; 2E for whereabouts under add_remove."""
-    loss = shown(scene, SeededNoise(41))
+    loss = estimated_loss(scene, SeededNoise(41))
     assert not loss.refutes(promise)
-    assert loss.epsilon > seen * promise
+    assert loss.epsilon > least * promise
 
 
 @pytest.mark.parametrize(("privacy", "promise"), [(ADD_REMOVE, 2), (SUBSTITUTION, 1)])
 def test_whereabouts_cost_twice_as_much_as_presence(privacy: Privacy, promise: int) -> None:
     """E = 1, all published: whether cell A or B shows 2E under add_remove, and E under substitution."""
     scene = Scene("uniform", [Fixed(1, 1)] * 2, ([[0, -1]], [[1, -1]]), cells=2, privacy=privacy)
-    loss = shown(scene, SeededNoise(42))
+    loss = estimated_loss(scene, SeededNoise(42))
     assert 0.9 * promise < loss.epsilon <= promise
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("registered", [2, 60], ids=["coin per person", "draw per budget and cell"])
-def test_two_cells_of_a_sampled_user(registered: int) -> None:
-    """A user of budget 1 in two cells (k = 2) at threshold 2: a coin for each cell loses at most 1."""
+def test_two_cells_of_a_sampled_person(registered: int) -> None:
+    """A person of budget 1 in two cells (k = 2) at threshold 2: a coin for each cell loses at most 1."""
     runs, noise = 200_000, SeededNoise(43)
     selection = Selection(2 * NANO, 0.0, 0.0, 0.0, np.array([1, 2]) * NANO)
-    sizes = np.array([registered, 2]) * runs  # only the target is there
-    seen = []
-    for there in (False, True):
-        cells = np.where(there, np.arange(2 * runs).reshape(runs, 2), -1)
-        tally = PersonTally(np.zeros(runs, np.int64), cells, {}, np.full(2 * runs, int(there)))
+    sizes = np.array([registered, 2]) * runs  # only the target is present
+    outputs = []
+    for present in (False, True):
+        cells = np.where(present, np.arange(2 * runs).reshape(runs, 2), -1)
+        tally = PersonTally(np.zeros(runs, np.int64), cells, {}, np.full(2 * runs, int(present)))
         counts = sample(tally, selection, sizes, 2, noise).reshape(runs, 2)
-        seen.append([tuple(pair) for pair in np.clip(counts, 0, 1).tolist()])
-    loss = compare(seen[0], seen[1], CONFIDENCE)
+        outputs.append([tuple(pair) for pair in np.clip(counts, 0, 1).tolist()])
+    loss = compare(outputs[0], outputs[1], CONFIDENCE)
     assert 0.65 < loss.epsilon <= 1

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.statistical.laws import chi_square
 
 from wevent.noise import PROBABILITY_BITS, Noise, SecureNoise, SeededNoise, StudyNoise, round_up
 
@@ -36,30 +37,11 @@ def source(request: pytest.FixtureRequest) -> Noise:
     return SOURCES[request.param]()
 
 
-def chi_square(observed: Ints, expected: Floats) -> float:
-    """The chance of a larger statistic, after joining neighbouring bins that expect too few."""
-    seen, due = [0.0], [0.0]
-    for count, mean in zip(observed, expected, strict=True):
-        if due[-1] >= LEAST_EXPECTED:
-            seen.append(0.0)
-            due.append(0.0)
-        seen[-1] += count
-        due[-1] += mean
-    if due[-1] < LEAST_EXPECTED:  # the last bin joins the one before
-        rest_seen, rest_due = seen.pop(), due.pop()
-        seen[-1] += rest_seen
-        due[-1] += rest_due
-    assert len(due) > 1, "too few draws for a test"
-    assert math.isclose(sum(due), sum(seen), rel_tol=1e-9)
-    statistic = sum((count - mean) ** 2 / mean for count, mean in zip(seen, due, strict=True))
-    return float(stats.chi2.sf(statistic, len(due) - 1))
-
-
 def agreement(draws: Ints, cdf: Callable[[Ints], Floats], edges: Ints) -> float:
     """The chi-square of draws in the bins (…, e₀], (e₀, e₁], …, (eₘ, …) against a distribution."""
     observed = np.bincount(np.searchsorted(edges, draws, "left"), minlength=edges.size + 1)
     expected = np.diff(np.concatenate([[0.0], cdf(edges), [1.0]])) * draws.size
-    return chi_square(observed, expected)
+    return chi_square(observed, expected, LEAST_EXPECTED)
 
 
 def laplace_agreement(draws: Ints, scale: float) -> float:
@@ -76,7 +58,7 @@ def laplace_agreement(draws: Ints, scale: float) -> float:
 def pair_agreement(first: Ints, second: Ints, chances: Floats) -> float:
     """The chi-square of pairs of outcomes 0 … m-1 against independence with these chances."""
     table = np.bincount(first * chances.size + second, minlength=chances.size**2)
-    return chi_square(table, np.outer(chances, chances).ravel() * first.size)
+    return chi_square(table, np.outer(chances, chances).ravel() * first.size, LEAST_EXPECTED)
 
 
 @pytest.mark.parametrize(

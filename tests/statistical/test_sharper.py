@@ -1,6 +1,6 @@
-"""`auto` on hostile streams: errors, error bars, and a contrast that finds out.
+"""`auto` on hostile streams: errors, error bars, and a contrast that finds the bias.
 
-Seeds are fixed. The bounds were set after runs like these had been seen, some of them close to what was measured: they
+Seeds are fixed. The bounds were set after runs like these, some of them close to the measured values: they
 guard against getting worse, and are no evidence by themselves.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.statistical.streams import KINDS, Ints, leaning, stream
+from tests.statistical.streams import KINDS, Ints, biased, stream
 
 from wevent import Decision, Fixed, Mechanism, Publisher, Register, Slot, auto, pba, sample, uniform
 from wevent.budgets.paced import Paced
@@ -22,7 +22,7 @@ from wevent.mechanisms import ESTIMATORS, EstimatorName
 from wevent.noise import SeededNoise
 from wevent.releases.state_space import StateSpace
 
-WISHES = [
+REQUIREMENTS = [
     (0.6, 40),
     (0.6, 120),
     (1.0, 120),
@@ -38,7 +38,7 @@ WISHES = [
 
 @dataclass(frozen=True)
 class Run:
-    """Errors (axes: slot, cell), whether the interval held the truth, and which slots published."""
+    """Errors (axes: slot, cell), whether the interval contained the truth, and which slots published."""
 
     errors: NDArray[np.float64]
     inside: NDArray[np.bool_]
@@ -49,10 +49,12 @@ class Run:
         return float(np.square(self.errors).mean())
 
 
-def run(recipe: Any, data: tuple[Ints, Ints], wishes: list[tuple[float, int]] = WISHES, **settings: Any) -> Run:
+def run(
+    recipe: Any, data: tuple[Ints, Ints], requirements: list[tuple[float, int]] = REQUIREMENTS, **settings: Any
+) -> Run:
     counts, sizes = data
     register = Register()
-    for k, ((epsilon, window), size) in enumerate(zip(wishes, sizes.tolist(), strict=True)):
+    for k, ((epsilon, window), size) in enumerate(zip(requirements, sizes.tolist(), strict=True)):
         register.with_group(f"type-{k}", Fixed(epsilon, window), size)
     publisher = recipe(register, counts.shape[2], noise=SeededNoise(7), fast=False, **settings)
     errors, inside, published = [], [], []
@@ -78,21 +80,21 @@ def test_no_stream_is_served_worse(kind: str) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "empty"])
 @pytest.mark.parametrize("estimator", ["unbiased", "uncorrected", "pooled"])
 def test_error_bars_hold(kind: str, estimator: str) -> None:
-    """Between 87 % and 99 % of all intervals hold the truth, in published and in repeated slots alike."""
+    """Between 87 % and 99 % of all intervals contain the truth, in published and in repeated slots alike."""
     done = run(auto, stream(kind, 1_500, seed=2), estimator=estimator)
-    held = done.inside[150:]  # once something is known of the stream
-    assert 0.87 < held.mean() < 0.99
+    inside = done.inside[150:]  # once the filter has learned
+    assert 0.87 < inside.mean() < 0.99
     for which in (done.published[150:], ~done.published[150:]):
         if which.sum() > 100:
-            assert 0.85 < held[which].mean() < 0.995
+            assert 0.85 < inside[which].mean() < 0.995
 
 
 @pytest.mark.parametrize("word", ESTIMATORS)
 def test_no_estimator_that_can_be_chosen_misleads(word: EstimatorName) -> None:
-    """Budgets and windows far apart, people who stay: no large cell is shown empty, 70 % of the intervals hold."""
+    """Budgets and windows far apart, people who stay: no large cell is shown empty, 70 % of the intervals are right."""
     rng = np.random.default_rng(1)
     chance = rng.dirichlet(np.ones(30))
-    places, held = rng.choice(30, 3_000, p=chance), []
+    places, inside = rng.choice(30, 3_000, p=chance), []
     register = Register.from_arrays(epsilon=rng.choice([0.1, 0.3, 1, 2], 3_000), window=rng.choice([4, 24, 48], 3_000))
     publisher = auto(register, 30, estimator=word, noise=SeededNoise(5))
     for slot in range(1, 201):
@@ -100,10 +102,10 @@ def test_no_estimator_that_can_be_chosen_misleads(word: EstimatorName) -> None:
         places[moved] = rng.choice(30, moved.sum(), p=chance)
         release, truth = publisher.step(Slot(slot, places)), np.bincount(places, minlength=30)
         if np.isfinite(release.standard_error).all():
-            held.append((release.low <= truth) & (truth <= release.high))
+            inside.append((release.low <= truth) & (truth <= release.high))
             assert not ((release.counts < 1) & (truth > 200)).any()
-    assert len(held) > 150
-    assert np.mean(held) > 0.7
+    assert len(inside) > 150
+    assert np.mean(inside) > 0.7
 
 
 LENIENT = [(0.4, 60)] * 5 + [(1.0, 40)] * 5
@@ -121,12 +123,12 @@ def squared_bias(done: Run) -> list[float]:
 
 
 @pytest.mark.slow
-def test_the_contrast_finds_out() -> None:
-    """Where requirement and place depend, pooled counts stay wrong, and contrasted ones get right.
+def test_the_contrast_finds_the_bias() -> None:
+    """Where requirement and place depend, pooled counts stay biased, and contrasted ones become unbiased.
 
-    A tenth of the budget finds out with time; a contrast that gets what it needs is right from the first quarter on.
+    A tenth of the budget finds the bias with time; a contrast of the chosen part finds it in the first quarter.
     """
-    data = leaning(1.0, 2_400)
+    data = biased(1.0, 2_400)
     wrong = squared_bias(run(auto, data, LENIENT, estimator="uncorrected"))
     assert min(wrong) > 1_000
     tenth = squared_bias(run(a_tenth, data, LENIENT))
@@ -142,7 +144,7 @@ def test_without_dependence_a_tenth_is_lost() -> None:
 
     At most 1.3 times the squared error, and less than that of counts that assume nothing.
     """
-    data = leaning(0.0, 1_600)
-    plain, careful = (run(auto, data, LENIENT, estimator=word).squared for word in ("uncorrected", "pooled"))
-    assert careful < 1.3 * plain
-    assert careful < run(auto, data, LENIENT).squared
+    data = biased(0.0, 1_600)
+    uncorrected, corrected = (run(auto, data, LENIENT, estimator=word).squared for word in ("uncorrected", "pooled"))
+    assert corrected < 1.3 * uncorrected
+    assert corrected < run(auto, data, LENIENT).squared

@@ -1,4 +1,4 @@
-"""What a release says about its own error, against the error that is measured.
+"""The standard error of a release against the measured error.
 
 The seeds are fixed. Without sampling the standard error is exact and a z-test compares it (10⁻⁶ with other
 seeds). With sampling it relies on the released counts for where the lost people stood, and is compared within
@@ -22,6 +22,7 @@ from wevent.noise import SeededNoise
 LARGEST_Z = 4.9
 TOLERANCE = 0.08
 SLOTS = 8_000
+pytestmark = pytest.mark.usefixtures("without_numba")
 
 STRICT, LENIENT = Fixed("0.2", 1), Fixed("0.3", 1)
 """Twelve strict people among 300 are sampled at 0.3: that costs less than the noise of 0.2."""
@@ -31,10 +32,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Measured:
-    """Per cell, over all slots: the mean squared error, and the mean square of what was said about it."""
+    """Per cell, over all slots: the mean squared error, and the mean square of the standard error."""
 
     squared_error: Floats
-    said: Floats
+    claimed: Floats
     bound: float
 
 
@@ -51,22 +52,16 @@ def measure(strict: list[int], lenient: list[int], away: tuple[int, int] = (0, 0
         fast=False,
     )
     truth = np.array(strict) + np.array(lenient)
-    errors, said, bound = np.empty((SLOTS, truth.size)), np.empty((SLOTS, truth.size)), 0.0
+    errors, claimed, bound = np.empty((SLOTS, truth.size)), np.empty((SLOTS, truth.size)), 0.0
     for number in range(SLOTS):
         release = publisher.step(Slot(number + 1, places))
         assert release.decision is Decision.PUBLISHED and release.error is not None
-        errors[number], said[number], bound = (
+        errors[number], claimed[number], bound = (
             release.counts - truth,
             release.standard_error,
             release.error.total,
         )
-    return Measured((errors**2).mean(axis=0), (said**2).mean(axis=0), bound)
-
-
-@pytest.fixture(autouse=True)
-def look_for_numba_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking for numba in every slot takes longer than the slot, and changes nothing for so few rows."""
-    monkeypatch.setattr("wevent.decisions.selection.has_numba", lambda: False, raising=False)
+    return Measured((errors**2).mean(axis=0), (claimed**2).mean(axis=0), bound)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +74,7 @@ def look_for_numba_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_without_sampling_it_is_exact(epsilon: str, privacy: Privacy) -> None:
-    """If everybody asks for the same, the standard error is that of discrete Laplace noise."""
+    """If all people require the same, the standard error is that of discrete Laplace noise."""
     slots, cells = 1_500, 20
     register = Register.from_levels([Fixed(epsilon, 1)], np.zeros(40, np.int64))
     mechanism = Mechanism("every slot", Uniform, ClockTrigger)
@@ -100,16 +95,16 @@ def test_without_sampling_it_is_exact(epsilon: str, privacy: Privacy) -> None:
 
 @pytest.mark.slow
 def test_with_sampling_it_is_close() -> None:
-    """Everybody is present and strict people stand like the others: within 8 % of the measured error."""
+    """All people are present and strict people stand like the others: within 8 % of the measured error."""
     measured = measure(strict=[8, 4], lenient=[192, 96])
-    assert np.abs(measured.said / measured.squared_error - 1).max() < TOLERANCE
+    assert np.abs(measured.claimed / measured.squared_error - 1).max() < TOLERANCE
 
 
 @pytest.mark.slow
 def test_with_absent_people_it_is_cautious() -> None:
-    """Absent people count as lost, since presence is private: more is said than measured."""
+    """Absent people count as lost, since presence is private: the standard error is above the measured one."""
     measured = measure(strict=[4, 2], lenient=[96, 48], away=(6, 144))
-    assert (measured.said > measured.squared_error).all()
+    assert (measured.claimed > measured.squared_error).all()
 
 
 @pytest.mark.slow
@@ -117,4 +112,4 @@ def test_expected_error_bounds_every_cell() -> None:
     """The operator's expected error holds in each cell even if all the lost people stood in one."""
     measured = measure(strict=[12, 0], lenient=[8, 280])
     assert (measured.squared_error < measured.bound * (1 + TOLERANCE)).all()
-    assert measured.squared_error[0] > 0.9 * measured.bound  # and is nearly reached there
+    assert measured.squared_error[0] > 0.9 * measured.bound  # and is nearly reached in the first

@@ -1,7 +1,7 @@
 """Measured errors of real publishers stay below the bounds of `decisions.bounds`.
 
-The error of a slot is what the bounds speak of: of a published slot the squared error of one cell (the worst
-on average), of a skipped slot the squared mean difference to what is repeated. How many slots were published,
+The error of a slot is the one that is bounded: of a published slot the squared error of one cell (the worst
+on average), of a skipped slot the squared mean difference to the repeated release. How many slots were published,
 skipped and nullified is counted in the same runs, since the bounds depend on it; a nullified slot costs what
 was measured. Seeds are fixed; the measured means are far enough below the bounds for any other seeds.
 """
@@ -27,6 +27,7 @@ from wevent.noise import SeededNoise
 
 CELLS, SLOTS, SEEDS = 3, 160, 4
 INFINITE = float("inf")
+pytestmark = pytest.mark.usefixtures("without_numba")
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,15 +35,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class People:
-    """Cohorts: how many ask for which budget over which window."""
+    """Cohorts: how many people require which epsilon over which window."""
 
     sizes: tuple[int, ...]
     epsilons: tuple[float, ...]
     windows: tuple[int, ...]
 
     def register(self, *, dynamic: bool) -> Register:
-        asked = zip(self.epsilons, self.windows, strict=True)
-        table = [Dynamic((e, w)) if dynamic else Fixed(e, w) for e, w in asked]
+        pairs = zip(self.epsilons, self.windows, strict=True)
+        table = [Dynamic((e, w)) if dynamic else Fixed(e, w) for e, w in pairs]
         return Register.from_levels(table, np.repeat(np.arange(len(self.sizes)), self.sizes))
 
     @property
@@ -56,18 +57,18 @@ FEW_STRICT = People((2, 58), (0.1, 2.0), (4, 4))
 
 
 def stream(kind: str, people: int) -> Ints:
-    """Cells of everybody (axes: slot, person)."""
-    slots, who = np.arange(SLOTS)[:, None], np.arange(people)
+    """Cells of all people (axes: slot, person)."""
+    slots, person = np.arange(SLOTS)[:, None], np.arange(people)
     if kind == "constant":
-        return np.broadcast_to(who % 2, (SLOTS, people))
+        return np.broadcast_to(person % 2, (SLOTS, people))
     if kind == "jumping":
         return np.broadcast_to(slots // 6 % CELLS, (SLOTS, people))
-    return (slots + who) // people % CELLS  # creeping: one person moves on in every slot
+    return (slots + person) // people % CELLS  # creeping: one person moves on in every slot
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What one recipe did on one stream over several seeds, whole cycles only.
+class Measured:
+    """Measurements of one recipe on one stream over several seeds, complete cycles only.
 
     Attributes:
         error: mean over all slots.
@@ -83,8 +84,8 @@ class Seen:
     nullified_error: float
 
 
-def watch(recipe: str, people: People, kind: str, privacy: Privacy) -> Seen:
-    """Run a recipe and measure; slots after the last whole cycle are left out."""
+def measure(recipe: str, people: People, kind: str, privacy: Privacy) -> Measured:
+    """Run a recipe and measure; slots after the last complete cycle are left out."""
     places = stream(kind, sum(people.sizes))
     counts = np.stack([np.bincount(row, minlength=CELLS) for row in places])
     decisions: list[Decision] = []
@@ -100,16 +101,16 @@ def watch(recipe: str, people: People, kind: str, privacy: Privacy) -> Seen:
         fresh = np.array([kind is Decision.PUBLISHED for kind in kinds])
         windows = np.convolve(fresh, np.ones(max(people.windows)), "full")
         most = max(most, round(windows.max()))
-        whole = int(np.flatnonzero(fresh)[-1]) + 1
-        while whole < SLOTS and kinds[whole] is Decision.NULLIFIED:
-            whole += 1
-        decisions += kinds[:whole]
-        errors.append(error[:whole])
+        complete = int(np.flatnonzero(fresh)[-1]) + 1
+        while complete < SLOTS and kinds[complete] is Decision.NULLIFIED:
+            complete += 1
+        decisions += kinds[:complete]
+        errors.append(error[:complete])
     per_cell = np.concatenate(errors)
     worst = per_cell[:, per_cell.mean(axis=0).argmax()]
     resting = np.array([kind is Decision.NULLIFIED for kind in decisions])
     published = decisions.count(Decision.PUBLISHED)
-    return Seen(
+    return Measured(
         float(worst.mean()),
         most,
         decisions.count(Decision.SKIPPED) / published,
@@ -118,7 +119,7 @@ def watch(recipe: str, people: People, kind: str, privacy: Privacy) -> Seen:
     )
 
 
-def bound(recipe: str, people: People, seen: Seen, sensitivity: int) -> Bound:
+def bound(recipe: str, people: People, measured: Measured, sensitivity: int) -> Bound:
     """The bound whose assumptions hold here: constant requirements, no backward requirement that binds."""
     sizes, free = people.sizes, [INFINITE] * len(people.sizes)
     if recipe == "pbd":
@@ -127,7 +128,7 @@ def bound(recipe: str, people: People, seen: Seen, sensitivity: int) -> Bound:
             people.windows,
             sizes,
             cells=CELLS,
-            publications=seen.publications,
+            publications=measured.publications,
             sensitivity=sensitivity,
         )
     if recipe == "dpbd":
@@ -138,7 +139,7 @@ def bound(recipe: str, people: People, seen: Seen, sensitivity: int) -> Bound:
             free,
             sizes,
             cells=CELLS,
-            publications=seen.publications,
+            publications=measured.publications,
             sensitivity=sensitivity,
         )
     if recipe == "pba":
@@ -147,9 +148,9 @@ def bound(recipe: str, people: People, seen: Seen, sensitivity: int) -> Bound:
             people.windows,
             sizes,
             cells=CELLS,
-            skipped=seen.skipped,
-            nullified=seen.nullified,
-            nullified_error=seen.nullified_error,
+            skipped=measured.skipped,
+            nullified=measured.nullified,
+            nullified_error=measured.nullified_error,
             sensitivity=sensitivity,
         )
     return dynamic_absorption_bound(
@@ -159,17 +160,11 @@ def bound(recipe: str, people: People, seen: Seen, sensitivity: int) -> Bound:
         free,
         sizes,
         cells=CELLS,
-        skipped=seen.skipped,
-        nullified=seen.nullified,
-        nullified_error=seen.nullified_error,
+        skipped=measured.skipped,
+        nullified=measured.nullified,
+        nullified_error=measured.nullified_error,
         sensitivity=sensitivity,
     )
-
-
-@pytest.fixture(autouse=True)
-def look_for_numba_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looking for numba in every slot takes longer than the slot, and changes nothing for so few rows."""
-    monkeypatch.setattr("wevent.decisions.selection.has_numba", lambda: False, raising=False)
 
 
 @pytest.mark.parametrize("kind", quick_and_slow(["jumping"], ["constant", "creeping"]))
@@ -178,13 +173,13 @@ def look_for_numba_once(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.parametrize("recipe", quick_and_slow(["pbd", "dpba"], ["pba", "dpbd"]))
 def test_measured_error_stays_below(recipe: str, people: People, kind: str) -> None:
-    """Add/remove: the mean error of a slot is at most the bound for the cycles that were seen."""
-    seen = watch(recipe, people, kind, Privacy())
-    assert seen.error <= bound(recipe, people, seen, sensitivity=1).total
+    """Add/remove: the mean error of a slot is at most the bound for the cycles that were measured."""
+    measured = measure(recipe, people, kind, Privacy())
+    assert measured.error <= bound(recipe, people, measured, sensitivity=1).total
 
 
 @pytest.mark.parametrize("recipe", quick_and_slow(["pba"], ["pbd", "dpbd", "dpba"]))
 def test_measured_error_stays_below_with_substitution(recipe: str) -> None:
     """Substitution: the same with sensitivity 2."""
-    seen = watch(recipe, TWO_TYPES, "jumping", Privacy("substitution"))
-    assert seen.error <= bound(recipe, TWO_TYPES, seen, sensitivity=2).total
+    measured = measure(recipe, TWO_TYPES, "jumping", Privacy("substitution"))
+    assert measured.error <= bound(recipe, TWO_TYPES, measured, sensitivity=2).total

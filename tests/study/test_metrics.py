@@ -71,14 +71,15 @@ def test_on_the_plane_neighbours_are_near_in_both_directions() -> None:
 def test_blocks_change_nothing(true: np.ndarray, block: int) -> None:
     """The mean over all slots is the same however many are in memory at a time, one by one or all at once."""
     released = np.roll(true, 1, axis=0)
-    one, other, plain = Scorer(list(METRICS), block=block), Scorer(list(METRICS), block=block), Scorer(list(METRICS))
+    by_slot, at_once = (Scorer(list(METRICS), block=block) for _ in range(2))
+    plain = Scorer(list(METRICS))
     for t, r in zip(true, released, strict=True):
-        one.add(t, r)
-    other.add_all(true, released)
+        by_slot.add(t, r)
+    at_once.add_all(true, released)
     plain.add_all(true, released)
-    assert one.errors().slots == other.errors().slots == 7
+    assert by_slot.errors().slots == at_once.errors().slots == 7
     for name, value in plain.errors().means.items():
-        assert one.errors().means[name] == pytest.approx(value) == other.errors().means[name]
+        assert by_slot.errors().means[name] == pytest.approx(value) == at_once.errors().means[name]
         assert value == pytest.approx(METRICS[name](true, released).mean())
 
 

@@ -32,7 +32,7 @@ def test_nobody_asks_for_more_than_the_strictest(seed: int, users: int, epsilon:
         and (requirements.sizes > 0).all()
         and len(requirements.sizes) == len(requirements.fixed) <= 10
     )
-    assert all(one.units >= to_units(epsilon) and one.window <= window for one in requirements.fixed)
+    assert all(own.units >= to_units(epsilon) and own.window <= window for own in requirements.fixed)
     assert requirements.changes is not None
     changed = requirements.changes.at(slot)
     assert [kind for kind, _ in changed] == list(range(len(requirements.fixed)))
@@ -49,10 +49,10 @@ def test_types_are_blocks_of_equal_size() -> None:
 
 def test_every_value_is_drawn_equally_often() -> None:
     """Budget and window of a type are uniform over what E and w leave; false alarm below 10⁻⁶."""
-    drawn = [one for seed in range(400) for one in draw_types(seed, 10, 0.6, 120).fixed]
+    drawn = [own for seed in range(400) for own in draw_types(seed, 10, 0.6, 120).fixed]
     cells = {(str(e), w): 0 for e in (0.6, 0.8, 1.0) for w in (40, 80, 120)}
-    for one in drawn:
-        cells[f"{float(one.epsilon)}", one.window] += 1
+    for own in drawn:
+        cells[f"{float(own.epsilon)}", own.window] += 1
     expected = len(drawn) / 9
     chi = sum((many - expected) ** 2 / expected for many in cells.values())
     assert chi < 45  # 8 degrees of freedom
@@ -65,7 +65,7 @@ def test_dynamic_requirements_are_drawn_anew_in_each_slot_and_can_be_drawn_again
     required = [changes.at(slot) for slot in range(1, 300)]
     assert changes.at(17) == required[16]
     assert len({requirement for slot in required for _, requirement in slot}) > 10
-    assert sum(one == other for one, other in pairwise(required)) == 0
+    assert sum(own == other for own, other in pairwise(required)) == 0
 
 
 def test_two_types_share_the_users() -> None:

@@ -43,7 +43,7 @@ def finish(given: Experiment, path: Path, jobs: int = 1) -> ExperimentRun:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results of the whole experiment, to look at only."""
     path = tmp_path_factory.mktemp("study") / "whole.csv"
     finish(experiment(), path)
@@ -58,9 +58,9 @@ def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
     assert numbers(tmp_path / "1.csv") == numbers(tmp_path / "2.csv") == numbers(tmp_path / "3.csv")
 
 
-def test_every_row_says_what_it_is(whole: Path) -> None:
+def test_every_row_says_what_it_is(uninterrupted: Path) -> None:
     """Settings, seed, version and privacy stand in every row; no window is above what was allowed."""
-    rows = results.read(whole)
+    rows = results.read(uninterrupted)
     assert len(rows) == 2 * 2 * 2 * 3
     for row in rows:
         assert row["experiment"] == "small" and row["protocol"] == "honest" and row["private"] == "yes"
@@ -72,7 +72,7 @@ def test_every_row_says_what_it_is(whole: Path) -> None:
     assert len({row["amre"] for row in rows}) == len(rows)
 
 
-def test_finished_cells_are_kept(whole: Path, tmp_path: Path) -> None:
+def test_finished_tasks_are_kept(uninterrupted: Path, tmp_path: Path) -> None:
     """Interrupted after three cells and in the middle of a line: the next run does the rest, and nothing twice."""
     path = tmp_path / "r.csv"
     run = ExperimentRun(experiment(), path, RunSettings(jobs=1))
@@ -86,12 +86,12 @@ def test_finished_cells_are_kept(whole: Path, tmp_path: Path) -> None:
     assert (again.kept, again.all, len(again.tasks)) == (3, 8, 5)
     for _ in again.go():
         pass
-    assert numbers(path) == numbers(whole)
+    assert numbers(path) == numbers(uninterrupted)
     done = ExperimentRun(experiment(), path)
     assert done.tasks == [] and done.kept == 8
 
 
-def test_a_mechanism_can_be_added_later(whole: Path, tmp_path: Path) -> None:
+def test_a_mechanism_can_be_added_later(uninterrupted: Path, tmp_path: Path) -> None:
     """Only the new one is run; what the others drew stays as it was, with any mechanisms beside them."""
     path = tmp_path / "r.csv"
     finish(experiment(mechanisms=["pbd"]), path)
@@ -99,7 +99,7 @@ def test_a_mechanism_can_be_added_later(whole: Path, tmp_path: Path) -> None:
     assert {task.mechanisms for task in run.tasks} == {("dpba", "plbu")}
     for _ in run.go():
         pass
-    assert numbers(path) == numbers(whole)
+    assert numbers(path) == numbers(uninterrupted)
 
 
 def test_more_rounds_keep_the_first_ones(tmp_path: Path) -> None:
@@ -118,10 +118,10 @@ def test_more_rounds_keep_the_first_ones(tmp_path: Path) -> None:
 def test_rounds_differ_and_mechanisms_of_a_round_share_the_data() -> None:
     """Another round draws other data; a task that runs again gives the same rows."""
     tasks = list(experiment().tasks())
-    one, again = (run_task("small", tasks[0], Path()) for _ in range(2))
+    first, again = (run_task("small", tasks[0], Path()) for _ in range(2))
     other = run_task("small", replace(tasks[0], round=2), Path())
-    assert [row["amre"] for row in one] == [row["amre"] for row in again]
-    assert all(a["amre"] != b["amre"] for a, b in zip(one, other, strict=True))
+    assert [row["amre"] for row in first] == [row["amre"] for row in again]
+    assert all(a["amre"] != b["amre"] for a, b in zip(first, other, strict=True))
 
 
 def test_a_file_of_another_version_is_not_touched(tmp_path: Path) -> None:

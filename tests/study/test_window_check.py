@@ -25,8 +25,8 @@ def test_the_fullest_window_is_found(spends: list[tuple[int, int]], required: tu
     for slot in spends:
         check.add(np.array(slot))
     for_each = [
-        worst([slot[row] for slot in spends], [FixedPromise(one.units, one.window, 1)])
-        for row, one in enumerate(required)
+        worst([slot[row] for slot in spends], [FixedPromise(own.units, own.window, 1)])
+        for row, own in enumerate(required)
     ]
     assert check.worst() == max(for_each)
 
@@ -42,8 +42,8 @@ def test_the_fullest_window_of_any_declaration_is_found(spends: list[tuple[int, 
         check.add(np.array(slot))
     promised: list[list[Promise]] = [
         [
-            DynamicPromise(t, one.backward.units, one.backward.window, one.forward.units, one.forward.window)
-            for t, one in enumerate((requirements[row] for requirements in required), start=1)
+            DynamicPromise(t, own.backward.units, own.backward.window, own.forward.units, own.forward.window)
+            for t, own in enumerate((requirements[row] for requirements in required), start=1)
         ]
         for row in range(2)
     ]

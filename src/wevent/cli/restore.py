@@ -41,11 +41,7 @@ def plan(config: Config, database: Database, shown: int | None) -> Opening:
 
     opening = plan_opening(database, config.stream.name, witness_of(config), terms_of(config, now(), shown))
     if opening.given_up:
-        sys.stderr.write(
-            f"wevent: {opening.given_up:,} slots, {opening.first} to {opening.last}, may have been shown and are not "
-            f"in this store: they are given up, and nobody spends anything before slot {opening.last + opening.hold} "
-            f"(the longest window that may have been promised has {opening.hold:,} slots)\n"
-        )
+        sys.stderr.write(f"wevent: {opening}\n")
     return opening
 
 

@@ -41,8 +41,8 @@ class Domain:
                 return self._index.get(cell, -1)
             except TypeError:  # not hashable, so no name of a cell
                 return -1
-        whole = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
-        return int(cell) if whole and 0 <= int(cell) < len(self.names) else -1  # type: ignore[call-overload]
+        index = isinstance(cell, int | np.integer) and not isinstance(cell, bool)
+        return int(cell) if index and 0 <= int(cell) < len(self.names) else -1  # type: ignore[call-overload]
 
 
 class Tally(Protocol):
@@ -130,7 +130,7 @@ class RowTally:
         return result
 
     def singly(self, group: RowNumbers) -> None:
-        """None: people of one row cannot be told apart."""
+        """None: counts per row do not say who is where."""
 
 
 class SlotReader:
@@ -237,7 +237,7 @@ class SlotReader:
                     slot=slot.number,
                 )
             row = groups[name]
-            counts = self._whole(slot, np.asarray(given), (len(self._domain),))
+            counts = self._checked_counts(slot, np.asarray(given), (len(self._domain),))
             if name in unlisted:
                 counts = np.minimum(counts, sizes[row] * self._contributions)
             else:
@@ -246,11 +246,11 @@ class SlotReader:
         return extra
 
     def _row_counts(self, slot: Slot, sizes: npt.NDArray[np.int64]) -> Counts:
-        counts = self._whole(slot, np.asarray(slot.counts), (sizes.size, len(self._domain)))
+        counts = self._checked_counts(slot, np.asarray(slot.counts), (sizes.size, len(self._domain)))
         self._within_size(slot, counts.sum(axis=1), sizes)
         return counts
 
-    def _whole(self, slot: Slot, counts: npt.NDArray[Any], shape: tuple[int, ...]) -> Counts:
+    def _checked_counts(self, slot: Slot, counts: npt.NDArray[Any], shape: tuple[int, ...]) -> Counts:
         if counts.dtype.kind not in "iu" or counts.shape != shape:
             raise WrongShape(
                 f"slot {slot.number}: counts must be whole numbers of shape {shape}, "

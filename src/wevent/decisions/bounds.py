@@ -1,9 +1,9 @@
-"""How large the error can get: requirements of cohorts come in, an upper bound per slot goes out.
+"""Bounds the expected error per slot of each mechanism from above, given the requirements of cohorts (SPEC §9).
 
 What is bounded. A published slot: the mean square error of any one cell. A skipped slot: the squared mean
 absolute difference between the counts and the repeated release, which decides about skipping. A nullified
-slot: what the caller says it costs. Lost slots do not count, rounding of budgets to whole units (SPEC §7) is
-left out, nobody joins or leaves, and one who rests makes all rest.
+slot: the cost that the caller gives. Lost slots do not count, rounding of budgets to units (SPEC §7) is
+left out, no person joins or leaves, and one who rests makes all rest.
 
 Why lower bounds on offers suffice. If a group of users is offered at least θ, OBS may choose the least offer
 of the group: it keeps them all, loses at most the others, and its noise is at most that of θ.
@@ -17,7 +17,7 @@ Arguments, with the paper's letters; arrays hold one number per cohort:
     nullified_error                 mean error of a nullified slot; it depends on the stream
     budgets, shares                 E_L^(F)(i), ε_FL(i): least forward budget, least forward budget/(2·window)
     backward_least, backward_most   ε_L^(B,M)(i), ε_R^(B,M)(i): least that the backward requirement leaves to
-                                    either part in any slot, most that it leaves to part 2; may be infinite
+                                    either half in any slot, most that it leaves to publishing; may be infinite
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Bound:
     """An upper bound on the mean error per slot, in two parts."""
 
     change: float
-    """Mean square error of the measured dissimilarity (part 1)."""
+    """Mean square error of the measured dissimilarity (change budgets)."""
     publication: float
-    """Mean over the slots of the OBS error of what part 2 offers."""
+    """Mean over the slots of the OBS error of the publish budgets on offer."""
 
     @property
     def total(self) -> float:
@@ -62,7 +62,7 @@ def sampling_bound(budgets: Column, sizes: Column, sensitivity: float = 1) -> fl
     Guarantees:
         The OBS error of these budgets (ε), and of any that are nowhere lower, is at most the result.
     """
-    n = _whole("sizes", sizes)
+    n = _integers("sizes", sizes)
     return _two_ends(_column("budgets", budgets, n), n, _noise(sensitivity))
 
 
@@ -71,15 +71,15 @@ def distribution_bound(
 ) -> Bound:
     """PBD: `min(32 s²(4^s̃-1)/(3 s̃ eL²), Z + 32 s²(4^s̃-1)/(3 s̃ eR²))`, eL and eR the least and greatest E/w.
 
-    The paper counts s̃ in windows of the smallest size; only the largest size bounds everybody's spends.
+    The paper counts s̃ in windows of the smallest size; only the largest size bounds the spends of all people.
 
     Guarantees:
         With at most `publications` in any window of the largest size, every slot keeps the bound, not only
         the average: after j publications the offer is at least E/2^(j+2), and E/w leaves room for that.
     """
-    n = _whole("sizes", sizes)
-    average = _column("epsilons", epsilons, n) / _whole("windows", windows, n)
-    count = int(_whole("publications", [publications])[0])
+    n = _integers("sizes", sizes)
+    average = _column("epsilons", epsilons, n) / _integers("windows", windows, n)
+    count = int(_integers("publications", [publications])[0])
     steps = ((4.0**count if count < 512 else math.inf) - 1) / (3 * count)
     publication = _two_ends(average, n, 16 * _noise(sensitivity) * steps)  # [Du25] App. 8.6.1
     return Bound(_change(average / 2, n, cells, sensitivity), publication)
@@ -105,11 +105,11 @@ def absorption_bound(
     Guarantees:
         Over whole cycles with these average lengths, the mean error is at most the bound.
     """
-    n = _whole("sizes", sizes)
-    w = _whole("windows", windows, n)
+    n = _integers("sizes", sizes)
+    w = _integers("windows", windows, n)
     share = _column("epsilons", epsilons, n) / (2 * w)
     if nullified is None:
-        nullified = float(min(_whole("skipped without nullified", [skipped], low=0)[0], w.max() - 1))
+        nullified = float(min(_integers("skipped without nullified", [skipped], low=0)[0], w.max() - 1))
     free = np.full(n.shape, math.inf)
     parts = {"skipped": skipped, "nullified": nullified, "nullified_error": nullified_error}
     return dynamic_absorption_bound(share, w, free, free, n, cells=cells, **parts, sensitivity=sensitivity)
@@ -136,13 +136,13 @@ def dynamic_distribution_bound(
         With at most `publications` in any window of the largest forward size (not: in any period), every slot
         keeps the bound; requirements need not be periodic.
     """
-    n = _whole("sizes", sizes)
+    n = _integers("sizes", sizes)
     share, left = _column("shares", shares, n), _column("budgets", budgets, n) / 2
     least = _column("backward_least", backward_least, n, high=math.inf)
     most = _column("backward_most", backward_most, n, high=math.inf)
     if (most < least).any():
         raise InvalidSetting("backward_most must be at least backward_least in every cohort")
-    for _ in range(int(_whole("publications", [publications])[0])):
+    for _ in range(int(_integers("publications", [publications])[0])):
         left = np.maximum(left / 2, left - most)  # [Du25] App. 8.6.3, the fastest decline
     publication = _any_threshold(np.minimum(least, left / 2), n, _noise(sensitivity))
     return Bound(_change(np.minimum(share, least), n, cells, sensitivity), publication)
@@ -168,14 +168,14 @@ def dynamic_absorption_bound(
     they leave, in the first slot perhaps almost nothing; and its largest budgets (ε_BR, k·ε_FLR, H² begun
     anew in case 3) and λ (2 times too large) are no lower bounds.
 
-    `forward_least`: the least that the active forward windows leave to part 2 in a slot not nullified; 0 if
+    `forward_least`: the least that the active forward windows leave to publishing in a slot not nullified; 0 if
     unknown, infinity if the forward requirement never changes and the backward one never binds.
 
     Guarantees:
         Over whole cycles with these average lengths, the mean error is at most the bound.
     """
-    n = _whole("sizes", sizes)
-    share, w = _column("shares", shares, n), _whole("windows", windows, n)
+    n = _integers("sizes", sizes)
+    share, w = _column("shares", shares, n), _integers("windows", windows, n)
     least = _column("backward_least", backward_least, n, high=math.inf)
     forward = _column("forward_least", forward_least, n, low=0, high=math.inf)
     noise = _noise(sensitivity)
@@ -189,7 +189,7 @@ def dynamic_absorption_bound(
 
 
 def _two_ends(budgets: Floats, sizes: Floats, noise: float) -> float:
-    """[Du25] Lemma 1: keep everybody, or only those at the top (equal but for rounding)."""
+    """[Du25] Lemma 1: keep all people, or only those at the top (equal but for rounding)."""
     top = budgets >= budgets.max() * (1 - 1e-12)
     lost, kept = [0.0, float(sizes[~top].sum())], [budgets.min(), budgets[top].min()]
     return _best(np.array(lost), np.array(kept), noise)
@@ -207,7 +207,7 @@ def _best(lost: Floats, threshold: Floats, noise: float) -> float:
 
 
 def _change(budgets: Floats, sizes: Floats, cells: int, sensitivity: float) -> float:
-    d = float(_whole("cells", [cells])[0])
+    d = float(_integers("cells", [cells])[0])
     return _two_ends(budgets, sizes, _noise(sensitivity) / (d * d))  # [Du25] App. 8.6.1
 
 
@@ -226,17 +226,17 @@ def _noise(sensitivity: float) -> float:
     return 2 * s * s
 
 
-def _whole(name: str, values: Column, like: Floats | None = None, low: float = 1) -> Floats:
+def _integers(name: str, values: Column, like: Floats | None = None, low: float = 1) -> Floats:
     given = _column(name, values, like, low=low)
     if (given != np.rint(given)).any():
-        raise InvalidSetting(f"{name} must be whole, got {given[given != np.rint(given)][0]}")
+        raise InvalidSetting(f"{name} must be an integer, got {given[given != np.rint(given)][0]}")
     return given
 
 
 def _column(
     name: str, values: Column, like: Floats | None = None, *, low: float = _TINY, high: float = _HUGE
 ) -> Floats:
-    """Read checked numbers, one per cohort of `like`."""
+    """Read and check numbers, one per cohort of `like`."""
     try:
         given = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -119,7 +119,7 @@ class Unbiased(Estimator):
     integer_counts: ClassVar[bool] = True
 
     def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> Selection:
-        """The least budget of anybody registered; 0 if there is none."""
+        """The least budget of any registered person; 0 without one."""
         registered = budgets[sizes > 0]
         threshold = int(registered.min()) if registered.size else 0
         noise = 2.0 * (sensitivity * NANO / threshold) ** 2 if threshold > 0 else math.inf

@@ -79,7 +79,7 @@ class Caps:
 
     Attributes:
         threshold: the cap; 0 if nobody has any budget.
-        least: the least budget of anybody.
+        least: the least budget of any person.
         mean: of min(e, cap) over people.
         noise: variance of the noise at that cap.
         leverage: as in `Evidence`.

@@ -1,7 +1,7 @@
-"""Optimal budget selection (OBS): budgets on offer and row sizes come in, one threshold goes out.
+"""Selects the threshold of least expected error among the budgets on offer: optimal budget selection (OBS).
 
-A low threshold keeps everybody and needs much noise; a high one needs little noise and loses the
-people who offer less. SPEC §3, [Du25] Alg. 1.
+A low threshold keeps all people and needs much noise; a high one needs little noise and loses people who offer
+less. SPEC §3, [Du25] Alg. 1.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ MOST_GRADES = 1024
 """With more different budgets than this, they are rounded down to logarithmic steps first."""
 
 _FEW = 48
-"""With at most so many rows, plain numbers are quicker than arrays."""
+"""With at most so many rows, Python numbers are quicker than arrays."""
 
 REMEMBERED = 256
-"""With at most so many rows, what was chosen last is kept: the next slot may offer the same."""
+"""With at most so many rows, the last selections are cached: the next slot may offer the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Concentration:
     """How much of the loss falls on one cell, in the mean over cells: factors for variance and squared bias.
 
-    The factors of 1 are the worst case: everybody who is lost stands in one cell, and that cell is looked at.
+    Factors of 1 are the worst case: all lost people stand in one cell, and the error is that of this cell.
     """
 
     variance: float = 1.0
@@ -41,16 +41,16 @@ WORST = Concentration()
 
 
 def worst(public: npt.NDArray[np.float64] | None, people: int) -> Concentration:
-    """Everybody who is lost stands in one cell, whatever is public."""
+    """All lost people stand in one cell, whatever is public."""
     return WORST
 
 
 def expected(public: npt.NDArray[np.float64] | None, people: int) -> Concentration:
-    """People who are lost stand where the public counts say that people are, in proportion (axes of `public`: cell).
+    """Lost people stand in proportion to the public counts (axes of `public`: cell).
 
     Guarantees:
-        A function of released counts and registered people, so it costs nothing.
-        Never above the worst case; the worst case itself where nothing is public yet.
+        It is a function of released counts and registered people and costs no budget.
+        It is never above the worst case, and is the worst case before the first publication.
     """
     if public is None or people < 1:
         return WORST
@@ -65,10 +65,10 @@ class Selection:
     Attributes:
         threshold: in units; 0 if nobody has any budget, and then the error is infinite.
         variance: of sampling, Σ n p (1-p).
-        squared_bias: (Σ n (1-p))², everybody who is lost standing in one cell.
+        squared_bias: (Σ n (1-p))², with all lost people in one cell.
         noise: 2 s²/θ².
-        budgets: what each row is sampled by, if anybody is: its budget, rounded down where too many are different.
-        least: the least budget of anybody, if it is known; a threshold that is not above it samples nobody.
+        budgets: the budget by which each row is sampled, rounded down if there are too many different ones.
+        least: the least budget of any person, or 0; a threshold that is not above it keeps all people.
         concentration: how much of variance and squared bias counts in `error`.
     """
 
@@ -82,7 +82,7 @@ class Selection:
 
     @property
     def error(self) -> float:
-        """Expected squared error of a cell: at most, or in the mean over cells, as the concentration says."""
+        """Expected squared error of a cell: at most, or in the mean over cells, depending on the concentration."""
         return (
             self.variance * self.concentration.variance
             + self.squared_bias * self.concentration.squared_bias
@@ -101,8 +101,8 @@ def choose_threshold(
     """The threshold of least error among the positive budgets, the smallest on a tie.
 
     Args:
-        budgets: on offer now, in units (axes: row).
-        sizes: registered people per row; rows of nobody do not count (axes: row).
+        budgets: on offer, in units (axes: row).
+        sizes: registered people per row; empty rows do not count (axes: row).
         sensitivity: how far one person's rows can move the histogram, in L1.
         concentration: how much of the loss falls on one cell; by default all of it.
         fast: use numba for many rows; by default if it is installed.
@@ -118,7 +118,7 @@ def choose_threshold(
 
 @lru_cache(maxsize=16)
 def _choose_again(budgets: bytes, sizes: bytes, sensitivity: int, concentration: Concentration) -> Selection:
-    """With few rows, what was chosen before: measuring change offers the same budgets in every slot."""
+    """With few rows, cached selections: measuring change offers the same budgets in every slot."""
     offered, people = np.frombuffer(budgets, np.int64), np.frombuffer(sizes, np.int64)
     if offered.size <= _FEW:
         return _choose_few(offered, people, sensitivity, concentration)
@@ -128,7 +128,7 @@ def _choose_again(budgets: bytes, sizes: bytes, sensitivity: int, concentration:
 def _choose_few(
     budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, concentration: Concentration
 ) -> Selection:
-    """The scan of `_losses` in plain numbers, which is quicker for a handful of rows."""
+    """The scan of `_losses` in Python numbers, which is quicker for a few rows."""
     people: dict[int, int] = {}
     for value, size in zip(budgets.tolist(), sizes.tolist(), strict=True):
         if size > 0:
@@ -167,7 +167,7 @@ def _choose(
     lost = values.size - noise.size
     error = variance[lost:] * concentration.variance + squared_bias[lost:] * concentration.squared_bias + noise
     best = int(np.argmin(error))
-    if bits is not None and lost + best > 0:  # somebody is sampled
+    if bits is not None and lost + best > 0:  # not all people are kept
         budgets = floor_to_steps(budgets, bits)
     return Selection(
         int(values[lost + best]),
@@ -200,7 +200,7 @@ def _losses(values: Units, people: npt.NDArray[np.int64]) -> tuple[npt.NDArray[n
 
 
 def grades(budgets: Units, sizes: npt.NDArray[np.int64], fast: bool) -> tuple[Units, npt.NDArray[np.int64], int | None]:
-    """Different budgets, how many people have each, and the bits they were rounded down to if there were too many."""
+    """Different budgets, people of each, and the bits they were rounded down to; None if they were not."""
     if fast and budgets.size > 4 * MOST_GRADES:
         from wevent.decisions.fast import tally
 
@@ -214,10 +214,10 @@ def grades(budgets: Units, sizes: npt.NDArray[np.int64], fast: bool) -> tuple[Un
 
 
 def _count(budgets: Units, sizes: npt.NDArray[np.int64]) -> tuple[Units, npt.NDArray[np.int64]]:
-    there = sizes > 0
-    values, which = np.unique(budgets[there], return_inverse=True)
+    registered = sizes > 0
+    values, which = np.unique(budgets[registered], return_inverse=True)
     people = np.zeros(values.size, np.int64)
-    np.add.at(people, which, sizes[there])
+    np.add.at(people, which, sizes[registered])
     return values, people
 
 
@@ -228,7 +228,7 @@ def step_bits(least: int, greatest: int) -> int:
 
 
 def floor_to_steps(budgets: Units, bits: int) -> Units:
-    """Round budgets down to logarithmic steps: whole numbers with `bits` bits after the leading one.
+    """Round budgets down to logarithmic steps: integers with `bits` bits after the leading one.
 
     Guarantees:
         Never above the budget, and never below it by more than one part in 2^bits.

@@ -58,7 +58,7 @@ class Listing:
 
     @classmethod
     def of_all(cls, people: Mapping[str, int]) -> Listing:
-        """Everybody who is known counts as listed; they are numbered from 0 without gaps."""
+        """All known people count as listed; they are numbered from 0 without gaps."""
         return cls(people, np.ones(len(people), bool))
 
 
@@ -66,9 +66,9 @@ def gather(number: int, batches: Iterable[EventBatch], policy: OneCell, listing:
     """One cell for each person in a slot.
 
     Guarantees:
-        The result does not depend on the order of events, on batches, or on an event being there twice.
+        The result does not depend on the order of events, on batches, or on an event being delivered twice.
         It does not depend on whether an event named its person by number or by name.
-        Everybody counts at most once: in `cells` if they are listed in this slot, otherwise in `unlisted`.
+        Each person counts at most once: in `cells` if they are listed in this slot, otherwise in `unlisted`.
         A person's cell does not depend on others' events.
     """
     many = listing.listed.size

@@ -69,7 +69,7 @@ def _columns(release: Release) -> dict[str, list[Any]]:
         "high": release.high,
     }
     return {
-        name: [value if there else None for value, there in zip(array.tolist(), known, strict=True)]
+        name: [value if is_known else None for value, is_known in zip(array.tolist(), known, strict=True)]
         for name, array in arrays.items()
     }
 

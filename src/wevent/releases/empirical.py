@@ -1,7 +1,7 @@
-"""What a mechanism gives away: outputs on two neighbouring streams come in, a lower bound on loss goes out.
+"""Estimates a lower bound on the privacy loss of a mechanism from runs on two neighbouring streams.
 
-The first half of the runs chooses the set of outputs that tells the streams apart best; the second half
-estimates how likely that set is under each of them ([Ding18], intervals as in [Jagielski20]). A bound above
+The first half of the runs chooses the set of outputs that separates the streams best; the second half
+estimates the probability of that set under each of them ([Ding18], intervals as in [Jagielski20]). A bound above
 the promise refutes the promise. A bound below it proves nothing.
 """
 
@@ -20,23 +20,23 @@ from wevent.errors import InvalidSetting
 from wevent.releases.release import Decision, Release
 
 Run = Callable[[int, int], Hashable]
-"""Runs the mechanism on stream 0 or 1 (first argument) for the n-th time (second); returns what was seen."""
+"""Runs the mechanism on stream 0 or 1 (first argument) for the n-th time (second); returns the observed output."""
 
-_SHRINK = 2.0  # pretended sightings of every output under both streams, so that rare ones tell little
+_SHRINK = 2.0  # pseudo-counts of every output under both streams, so that rare ones weigh little
 _ROUNDING = 1 - 1e-6  # covers the rounding of the binomial tail
 _HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class EmpiricalLoss:
-    """What the runs show about the privacy loss.
+    """The privacy loss that runs show.
 
     Attributes:
-        epsilon: with `confidence`, the loss is at least this; 0 if the runs do not tell the streams apart.
+        epsilon: with `confidence`, the loss is at least this; 0 if the runs do not separate the streams.
         confidence: how often, at least, a bound made like this one is not above the true loss.
         stream: the stream under which the event is likelier.
-        event: the outputs that were chosen to tell the streams apart.
-        hits: how often the event was seen in the runs that estimate, under `stream` and under the other.
+        event: the outputs that were chosen to separate the streams.
+        hits: how often the event occurred in the runs that estimate, under `stream` and under the other.
         trials: how many runs of each of the streams estimate.
     """
 
@@ -56,7 +56,7 @@ def lower_bound(run: Run, runs: int, confidence: float = 0.999) -> EmpiricalLoss
     """A lower confidence bound on the privacy loss between two neighbouring streams.
 
     Args:
-        run: the mechanism with fresh, independent randomness in every run; what it returns should take few
+        run: the mechanism with fresh, independent randomness in every run; its output should take few
             values, see `observed`.
         runs: how many on each stream, at least 2.
         confidence: of the bound, both directions and all intervals together.
@@ -66,19 +66,19 @@ def lower_bound(run: Run, runs: int, confidence: float = 0.999) -> EmpiricalLoss
         `epsilon` is at most L, except in a share `1 - confidence` of all calls.
     """
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
-        raise InvalidSetting("runs must be a whole number from 2 on: one half chooses, the other estimates")
-    seen: tuple[list[Hashable], list[Hashable]] = ([], [])
+        raise InvalidSetting("runs must be an integer from 2 on: one half chooses, the other estimates")
+    outputs: tuple[list[Hashable], list[Hashable]] = ([], [])
     for number in range(runs):
         for stream in (0, 1):
-            seen[stream].append(run(stream, number))
-    return compare(*seen, confidence)
+            outputs[stream].append(run(stream, number))
+    return compare(*outputs, confidence)
 
 
 def compare(first: Sequence[Hashable], second: Sequence[Hashable], confidence: float = 0.999) -> EmpiricalLoss:
     """As `lower_bound`, from outputs on stream 0 and on stream 1 that were collected before.
 
     Guarantees:
-        What is promised by `lower_bound`, if the outputs of each stream are independent of one another.
+        The guarantee of `lower_bound` holds if the outputs of each stream are independent of one another.
     """
     if not 0 < confidence < 1:
         raise InvalidSetting(f"confidence must lie between 0 and 1, got {confidence}")
@@ -103,28 +103,30 @@ def compare(first: Sequence[Hashable], second: Sequence[Hashable], confidence: f
     return max(losses, key=lambda loss: loss.epsilon)
 
 
-def observed(releases: Iterable[Release], around: Sequence[npt.ArrayLike], reach: int = 1) -> tuple[int, ...]:
-    """What to compare: the decisions, and released counts as whole steps from `around`, cut at `reach`.
+def observed(releases: Iterable[Release], around: Sequence[npt.ArrayLike], largest_step: int = 1) -> tuple[int, ...]:
+    """The output to compare: the decisions, and released counts as integer steps from `around`, cut at `largest_step`.
 
-    Where a filter stands between, the raw counts of publications are looked at: all that it shows follows from them.
+    With a filter the raw counts of publications are compared: all that the filter shows follows from them.
 
-    The ratio of two discrete Laplace probabilities one apart takes two values, so that `reach` = 1 around
-    the counts without the user loses nothing of the last slot. In earlier slots more reach tells more about
-    the decisions that follow.
+    The ratio of two discrete Laplace probabilities one apart takes two values, so that steps up to 1
+    around the counts without the person lose nothing of the last slot. In earlier slots larger steps say more about the
+    decisions that follow.
 
     Args:
         releases: of one run, slot by slot.
-        around: for each slot whole numbers, usually the counts without the user (axes: cell).
-        reach: the largest step told apart.
+        around: for each slot integers, usually the counts without the person (axes: cell).
+        largest_step: larger steps count as this one.
     """
-    seen: list[int] = []
+    output: list[int] = []
     for release, middle in zip(releases, around, strict=True):
         if release.decision is Decision.PUBLISHED:
             counts = release.counts if release.raw is None else release.raw.counts
-            seen += np.clip(np.rint(counts).astype(np.int64) - np.asarray(middle), -reach, reach).tolist()
+            output += np.clip(
+                np.rint(counts).astype(np.int64) - np.asarray(middle), -largest_step, largest_step
+            ).tolist()
         else:
-            seen.append(reach + 1 + _KINDS[release.decision])  # no step is above `reach`
-    return tuple(seen)
+            output.append(largest_step + 1 + _KINDS[release.decision])  # above any step
+    return tuple(output)
 
 
 _KINDS = {decision: k for k, decision in enumerate(Decision)}

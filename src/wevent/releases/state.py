@@ -8,6 +8,7 @@ drawing, so it is kept besides and comes back through `restore_learned`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -22,6 +23,7 @@ from wevent.budgets.single import Single
 from wevent.cohorts.histogram import Domain, SlotReader
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
+from wevent.cohorts.requirement_change import RequirementChange
 from wevent.decisions.selection import Selection
 from wevent.errors import CorruptState, StoreVersion
 from wevent.releases.filters import Unfiltered
@@ -60,9 +62,15 @@ class PublisherState(Single):
 
     # --- people, between slots -----------------------------------------------------------------
 
+    def apply(self, change: RequirementChange) -> None:
+        """Let a person join, return, require something else or leave, from the next slot on."""
+        if change.requirement is not None:
+            change = replace(change, requirement=self._served(change.requirement))
+        self.members.apply(change)
+
     def join(self, user: Hashable, requirement: Requirement) -> None:
         """Register a person from the next slot on."""
-        self.members.join(user, requirement)
+        self.members.join(user, self._served(requirement))
 
     def leave(self, user: Hashable) -> None:
         """End a registration from the next slot on.
@@ -74,7 +82,7 @@ class PublisherState(Single):
 
     def change(self, user: Hashable, requirement: Requirement) -> None:
         """Let a registered person require something else from the next slot on."""
-        self.members.change(user, requirement)
+        self.members.change(user, self._served(requirement))
 
     def declare(self, table: Sequence[Dynamic], choice: npt.ArrayLike) -> None:
         """Change many requirements: for each position an index into a table of dynamic ones, -1 for no change."""
@@ -90,6 +98,10 @@ class PublisherState(Single):
     def remaining(self, user: Hashable) -> Decimal:
         """The most epsilon that all live windows of a person leave for the next slot."""
         return to_epsilon(read_account(self.members, user).room)
+
+    def _served(self, requirement: Requirement) -> Requirement:
+        """The requirement by which a person who requires this is served; one that cannot be met is refused."""
+        return requirement
 
     # --- states --------------------------------------------------------------------------------
 

@@ -62,6 +62,6 @@ def try_mechanism(
         publisher = publisher_of(mechanism, Register.from_rows(people), 2, estimator, privacy=privacy, fast=False)
         places = {**others, "target": 0} if stream else others
         released = [publisher.step(Slot(slot, places)) for slot in range(1, slots + 1)]
-        return observed(released, [[1, 1]] * slots, reach=2)
+        return observed(released, [[1, 1]] * slots, largest_step=2)
 
     return NeighbourTrial(epsilon / 1e9, slots, lower_bound(run, runs))

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import time
+import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 from wevent.config.model import Config
 from wevent.config.read import witness_path
+from wevent.errors import InvalidSetting
+from wevent.settings import MANY_SLOTS
+from wevent.store.build import terms_of
 from wevent.store.database import Database, open_database, to_url
 from wevent.store.reconciling import check_new_stream
 from wevent.store.session import Session
 from wevent.store.witness import Witness, place_of, witness_name
-from wevent.store.writer import Clock
+from wevent.store.writer import Clock, plan_opening
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a program agrees to where a command would ask the operator.
+
+    Attributes:
+        restored: the last slot that may have been shown; None without a statement.
+        requirements_lost: to go on without requirement changes that are missing.
+        allow_many: to release or give up very many slots at once.
+    """
+
+    restored: int | None
+    requirements_lost: bool
+    allow_many: bool
 
 
 def open_store(config: Config, *, create: bool = False, read_only: bool = False, shown: int | None = None) -> Database:
@@ -47,6 +67,23 @@ def open_session(
 ) -> Session:
     """The stream of a configuration, for this process alone."""
     return Session(database, config, witness_of(config), clock, shown=shown, requirements_lost=requirements_lost)
+
+
+def open_agreed(config: Config, database: Database, agreed: Agreement, clock: Clock) -> Session:
+    """The stream of a configuration for this process alone; warns of slots that are given up.
+
+    Guarantees:
+        Very many slots are given up on a statement only if that was agreed to; otherwise `InvalidSetting` is raised and
+        nothing is changed.
+    """
+    terms = terms_of(config, clock(), agreed.restored)
+    opening = plan_opening(database, config.stream.name, witness_of(config), terms)
+    if opening.given_up:
+        if agreed.restored is not None and opening.given_up > MANY_SLOTS and not agreed.allow_many:
+            raise InvalidSetting(f"{opening}. If that is meant, say `allow_many=True`. Nothing was changed")
+        warnings.warn(str(opening), stacklevel=5)
+    lost = agreed.requirements_lost
+    return open_session(config, database, agreed.restored, requirements_lost=lost, clock=clock)
 
 
 def _is_missing(path: Path) -> bool:

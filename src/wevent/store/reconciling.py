@@ -71,6 +71,13 @@ class Opening:
         """How many slots are given up."""
         return max(0, self.last - self.first + 1)
 
+    def __str__(self) -> str:
+        return (
+            f"{self.given_up:,} slots, {self.first} to {self.last}, may have been shown and are not in this store: "
+            f"they are given up, and nobody spends anything before slot {self.last + self.hold} (the longest window "
+            f"that may have been promised has {self.hold:,} slots)"
+        )
+
     @property
     def hold(self) -> int:
         """For how many slots, the last one given up included, nobody spends anything."""

@@ -7,7 +7,7 @@ and made again. So whatever was applied or prepared for a charge that was not ke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wevent.budgets.admission import Admission
 from wevent.cohorts.requirement import Requirement
@@ -104,16 +104,13 @@ class RunningStream:
 
     def _apply(self, stored: StoredChange) -> bool:
         """Apply one change; whether it can be met."""
-        publisher, person, required = self.publisher, stored.person, stored.requirement
-        registered = person in publisher.members.register
+        required = stored.requirement
+        if required is not None:
+            required = widened(required, self.config.people.carry)
+        elif stored.person not in self.publisher.members.register:
+            return True
         try:
-            if required is None:
-                if registered:
-                    publisher.leave(person)
-            elif registered:
-                publisher.change(person, widened(required, self.config.people.carry))
-            else:
-                publisher.join(person, widened(required, self.config.people.carry))
+            self.publisher.apply(replace(stored.change, requirement=required))
         except (InvalidRequirement, BudgetError):
             return False
         return True

@@ -149,7 +149,7 @@ def load(path: Path) -> Experiment:
     try:
         table = tomllib.loads(path.read_text())
     except FileNotFoundError:
-        beside = sorted(one.stem for one in path.parent.glob("*.toml")) if path.parent.is_dir() else []
+        beside = sorted(file.stem for file in path.parent.glob("*.toml")) if path.parent.is_dir() else []
         listed = f"; there are {', '.join(beside)}" if beside else ""
         raise InvalidSetting(f"no experiment at {path}{listed}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,12 @@ class StudyRequirements:
     def sizes(self) -> npt.NDArray[np.int64]:
         """How many users each type has (axes: type)."""
         return np.bincount(self.type_of, minlength=len(self.fixed))
+
+    def count(self, places: npt.NDArray[np.integer[Any]], cells: int) -> npt.NDArray[np.int64]:
+        """How many users of each type are in each cell; -1 as a place means absent (axes: type, cell)."""
+        width = cells + 1  # column 0 is for users who are absent
+        counts = np.bincount(self.type_of * width + places + 1, minlength=len(self.fixed) * width)
+        return counts.reshape(-1, width)[:, 1:]
 
 
 def draw_types(seed: int, users: int, epsilon: float, window: int, types: int = TYPES) -> StudyRequirements:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,16 +56,10 @@ def _about(task: Task, mechanism: str) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class RunSize:
-    """What a cell was really run on."""
-
-    users: int
-    cells: int
-
-
-def to_row(experiment: str, task: Task, mechanism: str, score: RunScore, ran: RunSize, private: str) -> dict[str, str]:
-    """One row."""
+def to_row(
+    experiment: str, task: Task, mechanism: str, score: RunScore, private: str, users: int, cells: int
+) -> dict[str, str]:
+    """One row; `users` and `cells` are those that the task was really run on."""
     numbers: dict[str, Any] = {
         **score.errors,
         **{name: score.decisions.get(name, 0) for name in _COUNTS},
@@ -77,8 +71,8 @@ def to_row(experiment: str, task: Task, mechanism: str, score: RunScore, ran: Ru
         "experiment": experiment,
         **_about(task, mechanism),
         "ran_slots": str(score.slots),
-        "ran_users": str(ran.users),
-        "ran_cells": str(ran.cells),
+        "ran_users": str(users),
+        "ran_cells": str(cells),
         **{name: _text(numbers.get(name)) for name in _NUMBERS},
         "private": private,
         "commit": commit(),

@@ -22,7 +22,6 @@ from wevent.study.datasets.stream import DataOptions, DataStream
 from wevent.study.experiment import Experiment, Point, Task
 from wevent.study.mechanisms import known_mechanism
 from wevent.study.protocols import honest, printed
-from wevent.study.protocols.score import RunScore
 from wevent.study.requirement_files import read_requirements
 from wevent.study.requirements import SEED_LABEL, StudyRequirements, draw_types, two_types
 from wevent.study.seeds import seed_for
@@ -65,10 +64,9 @@ def run_task(experiment: str, task: Task, folder: Path) -> list[dict[str, str]]:
     data_seed = seed_for(task.seed, "data", task.point.data, task.round)
     run = honest.run if task.protocol == "honest" else printed.run
     scores = run(stream, requirements, seeds, task.metrics, data_seed=data_seed)
-    ran = results.RunSize(stream.users, len(stream.cells))
+    size = stream.users, len(stream.cells)
     return [
-        results.to_row(experiment, task, name, score, ran, private(task, name))
-        for name, score in _in_order(task, scores)
+        results.to_row(experiment, task, name, scores[name], private(task, name), *size) for name in task.mechanisms
     ]
 
 
@@ -138,15 +136,15 @@ class ExperimentRun:
         jobs = min(self.settings.jobs or self.experiment.jobs or os.cpu_count() or 1, max(len(self.tasks), 1))
         arguments = [(self.experiment.name, task, self.settings.folder) for task in self.tasks]
         if jobs == 1:
-            yield from (run_task(*arguments_of) for arguments_of in arguments)
+            yield from (run_task(*task_arguments) for task_arguments in arguments)
             return
         pool = workers(jobs, self.settings.plugins)
         try:
             waiting = iter(arguments)
             running: set[Future[list[dict[str, str]]]] = set()
             while True:
-                while len(running) < 2 * jobs and (arguments_of := next(waiting, None)) is not None:
-                    running.add(pool.submit(run_task, *arguments_of))
+                while len(running) < 2 * jobs and (task_arguments := next(waiting, None)) is not None:
+                    running.add(pool.submit(run_task, *task_arguments))
                 if not running:
                     return
                 ended, running = wait(running, return_when=FIRST_COMPLETED)
@@ -205,7 +203,3 @@ def _left(task: Task, done: set[results.Key]) -> Task | None:
     """What of a task has not been run yet."""
     names = tuple(name for name, key in results.keys_of(task).items() if key not in done)
     return replace(task, mechanisms=names) if names else None
-
-
-def _in_order(task: Task, scores: dict[str, RunScore]) -> Iterator[tuple[str, RunScore]]:
-    return ((name, scores[name]) for name in task.mechanisms)

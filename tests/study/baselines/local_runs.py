@@ -38,7 +38,7 @@ class BaselineRun:
         rows = self.spends.shape[1]
         required = list(requirements) * rows if len(requirements) == 1 else requirements
         kept = zip(self.spends.T.tolist(), required, strict=True)
-        return max(worst(spends, [FixedPromise(one.units, one.window, 1)]) for spends, one in kept)
+        return max(worst(spends, [FixedPromise(own.units, own.window, 1)]) for spends, own in kept)
 
 
 def per_row(places: Ints, register: Register, cells: int) -> Ints:

@@ -43,7 +43,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
             variance = [0.0]
             taken, started, due, interval, errors = 0, False, t, 1, []
         if started:
-            variance = [one + 1e5 for one in variance]
+            variance = [value + 1e5 for value in variance]
         if t < due or taken == most:
             decision, spent = Decision.SKIPPED, 0
         else:
@@ -54,12 +54,12 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
             except LostError:
                 decision = Decision.LOST
             if decision is Decision.PUBLISHED and not started:
-                shown, variance, started = [float(one) for one in seen], [100.0] * len(seen), True
+                shown, variance, started = [float(value) for value in seen], [100.0] * len(seen), True
                 due = t + 1
             elif decision is Decision.PUBLISHED:
-                gains = [one / (one + 1e6) for one in variance]
+                gains = [value / (value + 1e6) for value in variance]
                 fresh = [a + k * (z - a) for a, k, z in zip(shown, gains, seen, strict=True)]
-                variance = [one * (1 - k) for one, k in zip(variance, gains, strict=True)]
+                variance = [value * (1 - k) for value, k in zip(variance, gains, strict=True)]
                 errors.append(np.mean([abs(b - a) / max(b, 1) for a, b in zip(shown, fresh, strict=True)]))
                 shown = fresh
                 if len(errors) >= 5:

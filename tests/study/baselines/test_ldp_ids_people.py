@@ -86,13 +86,13 @@ def test_who_reports_does_not_depend_on_where_people_are(kind: type[PeopleDivisi
     """Other places that lead to the same decisions select the same people; another seed selects others."""
     register = alike(100 * ONE, 5, 200)
     jumps = [0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 1]
-    one = run(kind(register, 3, noise=SeededNoise(8), complete=True), register, all_in(200, *jumps))
+    first = run(kind(register, 3, noise=SeededNoise(8), complete=True), register, all_in(200, *jumps))
     mirrored = all_in(200, *(2 - cell for cell in jumps))
     other = run(kind(register, 3, noise=SeededNoise(8), complete=True), register, mirrored)
-    assert one.letters == other.letters
-    assert np.array_equal(one.spends, other.spends)
+    assert first.letters == other.letters
+    assert np.array_equal(first.spends, other.spends)
     third = run(kind(register, 3, noise=SeededNoise(9), complete=True), register, all_in(200, *jumps))
-    assert not np.array_equal(one.spends, third.spends)
+    assert not np.array_equal(first.spends, third.spends)
 
 
 @pytest.mark.parametrize("kind", quick_and_slow([LPD], [LPU, LPA]), ids=lambda kind: kind.name)

@@ -80,10 +80,10 @@ def law(oracle: FrequencyOracle, counts: list[int]) -> Law:
         script[-1] += 1
 
 
-def together(one: Law, other: Law) -> Law:
+def together(first: Law, other: Law) -> Law:
     """The sum of two independent ones."""
     found: Law = {}
-    for a, p in one.items():
+    for a, p in first.items():
         for b, q in other.items():
             key = tuple(x + y for x, y in zip(a, b, strict=True))
             found[key] = found.get(key, Fraction(0)) + p * q
@@ -102,16 +102,16 @@ def alone(oracle: FrequencyOracle) -> list[Law]:
     return [law(oracle, row) for row in np.eye(oracle.symbols, dtype=int).tolist()]
 
 
-def loss(one: Law, other: Law) -> Fraction:
+def loss(first: Law, other: Law) -> Fraction:
     """The largest ratio of chances."""
-    assert one.keys() == other.keys()
-    return max(one[report] / other[report] for report in one)
+    assert first.keys() == other.keys()
+    return max(first[report] / other[report] for report in first)
 
 
 def assert_private(kind: type[FrequencyOracle], budget: int, symbols: int) -> None:
     laws = alone(kind(np.array([budget]), symbols))
-    for one, other in permutations(laws, 2):
-        assert loss(one, other) <= power(budget)
+    for first, other in permutations(laws, 2):
+        assert loss(first, other) <= power(budget)
 
 
 @kinds
@@ -136,7 +136,7 @@ def test_any_budget_and_number_of_symbols(budget: int, symbols: int) -> None:
 def test_the_budget_is_used_up(kind: type[FrequencyOracle], symbols: int, budget: int) -> None:
     """Rounding to the private side costs less than 2⁻²⁵ of e^ε - 1."""
     laws = alone(kind(np.array([budget]), symbols))
-    worst = max(loss(one, other) for one, other in permutations(laws, 2))
+    worst = max(loss(first, other) for first, other in permutations(laws, 2))
     assert worst - 1 > (power(budget) - 1) * (1 - Fraction(1, 2**25))
 
 

@@ -50,12 +50,12 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
             for n, members in sizes.items():
                 deviations = []
                 for j in members:
-                    values = [Fraction(one) for one in [*groups[j][0], x[j]]]
+                    values = [Fraction(value) for value in [*groups[j][0], x[j]]]
                     mean = sum(values, Fraction(0)) / n
-                    deviations.append(sum((abs(one - mean) for one in values), Fraction(0)))
-                whole = [int(n * one) for one in deviations]
-                assert [Fraction(one, n) for one in whole] == deviations
-                noisy = noise.laplace(whole, sensitivity=2 * n, epsilon=g / 4).tolist()
+                    deviations.append(sum((abs(value - mean) for value in values), Fraction(0)))
+                scaled = [int(n * value) for value in deviations]
+                assert [Fraction(value, n) for value in scaled] == deviations
+                noisy = noise.laplace(scaled, sensitivity=2 * n, epsilon=g / 4).tolist()
                 for j, value in zip(members, noisy, strict=True):
                     stays[j] = Fraction(value, n) < 5 / g + groups[j][2]
             new = [j for j in range(len(x)) if j not in groups]

@@ -93,7 +93,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
             try:
                 found = {}
                 for budget in sorted(set(budgets)):
-                    alike = [group for group, one in zip(groups, budgets, strict=True) if one == budget]
+                    alike = [group for group, own_budget in zip(groups, budgets, strict=True) if own_budget == budget]
                     sums = [sum(x[j] for j in group) for group in alike]
                     noisy = noise.laplace(sums, sensitivity=1, epsilon=Fraction(budget, NANO)).tolist()
                     for group, value in zip(alike, noisy, strict=True):

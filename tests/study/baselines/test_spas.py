@@ -74,7 +74,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
             decisions.append(Decision.LOST)
             paid.append(price)
     return BaselineRun(
-        [list(map(float, one)) for one in r[1:]], decisions[1:], [query_units // w + one for one in paid[1:]]
+        [list(map(float, value)) for value in r[1:]], decisions[1:], [query_units // w + value for value in paid[1:]]
     )
 
 

@@ -44,12 +44,12 @@ def test_tlns_is_clipped_in_eight_slots() -> None:
     assert p.mean() == pytest.approx(0.22321, abs=1e-12)
     # A clipped slot is at 0 because of an unclipped step below it.
     random, before, below = JavaRandom(1), Decimal("0.05"), []
-    for slot, now in enumerate(p.tolist(), start=1):
+    for slot, found in enumerate(p.tolist(), start=1):
         step = half_up(float(before) + 0.0025 * random.next_gaussian())
         if step < 0:
             below.append(slot)
         before = max(step, Decimal(0))
-        assert now == float(before)
+        assert found == float(before)
     assert below == CLIPPED
 
 

@@ -11,7 +11,7 @@ from wevent.study.requirements import StudyRequirements
 def requirements_of(*own: tuple[float, int], size: int = 100) -> StudyRequirements:
     """Types of one size that never move."""
     common = Fixed(min(e for e, _ in own), max(w for _, w in own))
-    return StudyRequirements(common, tuple(Fixed(*one) for one in own), np.repeat(np.arange(len(own)), size))
+    return StudyRequirements(common, tuple(Fixed(*pair) for pair in own), np.repeat(np.arange(len(own)), size))
 
 
 def jumpy(slots: int, sizes: list[int], seed: int) -> np.ndarray[tuple[int, int, int], np.dtype[np.int64]]:

@@ -105,9 +105,9 @@ def test_requirements_of_a_segment_are_those_of_its_first_two_slots() -> None:
     assert requirements.changes is not None
     for segment in range(2):
         for place in (0, 1, 2, 3, LENGTH - 1):
-            for kind, one in requirements.changes.at(segment * LENGTH + place % 2 + 1):
-                assert forward.epsilon[place, segment, kind] == float(one.forward.epsilon)
-                assert forward.window[place, segment, kind] == one.forward.window
+            for kind, requirement in requirements.changes.at(segment * LENGTH + place % 2 + 1):
+                assert forward.epsilon[place, segment, kind] == float(requirement.forward.epsilon)
+                assert forward.window[place, segment, kind] == requirement.forward.window
     assert (forward.epsilon[0] != forward.epsilon[1]).any()
     assert (forward.epsilon[:, 0] != forward.epsilon[:, 1]).any()
 
@@ -206,10 +206,10 @@ SIZES = [900, 500, 700]
 def schedules() -> dict[str, tuple[PrintedSchedule, naive.Offers, bool]]:
     """Ours, the oracle's, and whether there is one type that tests by scale."""
     epsilon, window = np.array([e for e, _ in OWN]), np.array([w for _, w in OWN])
-    one = [(0.6, 30)]
+    requirement = [(0.6, 30)]
     return {
-        "bd": (PrintedDistribution(np.array([0.6]), np.array([30]), 1), naive.distribution(one), True),
-        "ba": (PrintedAbsorption(np.array([0.6]), np.array([30]), 1), naive.absorption(one), True),
+        "bd": (PrintedDistribution(np.array([0.6]), np.array([30]), 1), naive.distribution(requirement), True),
+        "ba": (PrintedAbsorption(np.array([0.6]), np.array([30]), 1), naive.absorption(requirement), True),
         "pbd": (PrintedDistribution(epsilon, window, 1), naive.distribution(OWN), False),
         "pba": (PrintedAbsorption(epsilon, window, 1), naive.absorption(OWN), False),
         "dpbd": (PrintedDynamicDistribution(forward_of(*TURNS)), naive.dynamic_distribution(TURNS), False),

@@ -34,7 +34,7 @@ def row(
     errors = dict.fromkeys(("amre", "mae", "mre", "ajsd", "ajsd_raw", "awd"), error)
     parts = {part: error * (k + 1) for k, part in enumerate(PARTS)}
     score = RunScore(100, errors, {"published": 25, "skipped": 70, "nullified": 5}, worst, 0.002, parts)
-    return results.to_row(name, task, mechanism, score, results.RunSize(50, 2), private)
+    return results.to_row(name, task, mechanism, score, private, users=50, cells=2)
 
 
 def rows(
@@ -70,14 +70,14 @@ def whole_study(folder: Path, factors: Mapping[tuple[str, str], float], data: It
     for protocol, prefix in (("printed", "printed"), ("honest", "error")):
         names = EIGHT if protocol == "printed" else (*EIGHT, "ba_deviation")
         for epsilon, window in SETTINGS:
-            for one in data:
+            for name_of_data in data:
                 for name in names:
-                    paper = printed_value(one, name.removesuffix("_deviation"), epsilon, window)
+                    paper = printed_value(name_of_data, name.removesuffix("_deviation"), epsilon, window)
                     assert paper is not None
                     error = paper * factors.get((protocol, name), 1.0)
                     for number, way in ((1, 0.9), (2, 1.1)):
                         made = row(
-                            Point(one, epsilon, window),
+                            Point(name_of_data, epsilon, window),
                             name,
                             error * way,
                             number=number,

@@ -32,7 +32,7 @@ def made(point: Point, number: int = 1, **errors: float) -> list[dict[str, str]]
 
 def write(folder: Path, *rows: dict[str, str]) -> None:
     results.write(folder / f"{EXPERIMENTS[0]}.csv", list(rows))
-    results.write(folder / f"{EXPERIMENTS[1]}.csv", [one for one in rows if one["epsilon"] == "0.6"])
+    results.write(folder / f"{EXPERIMENTS[1]}.csv", [row for row in rows if row["epsilon"] == "0.6"])
 
 
 def test_the_page_is_made_of_the_files() -> None:

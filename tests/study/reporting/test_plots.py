@@ -89,8 +89,8 @@ def test_no_two_mechanisms_look_alike() -> None:
     """Every mechanism of the package has a look of its own, and never differs from another by colour alone."""
     assert set(PLOT_STYLES) == set(MECHANISMS)
     assert len(set(PLOT_STYLES.values())) == len(PLOT_STYLES)
-    shapes = [(one.colour, one.line, one.marker) for one in PLOT_STYLES.values()]
-    for colour in {one.colour for one in PLOT_STYLES.values()}:
+    shapes = [(style.colour, style.line, style.marker) for style in PLOT_STYLES.values()]
+    for colour in {style.colour for style in PLOT_STYLES.values()}:
         same = [shape[1:] for shape in shapes if shape[0] == colour]
         assert len(same) == len(set(same))
     assert plot_style("mine") == plot_style("mine")

@@ -114,9 +114,9 @@ def report(study: Path) -> tuple[str, Seen]:
 def test_the_page_needs_nothing_from_elsewhere(made: Made) -> None:
     """Pictures are inside, links lead to places on the page, there is no script and no address."""
     text, seen = made.text, made.seen
-    assert seen.loads and all(one.startswith(("data:image/png;base64,", "#")) for one in seen.loads)
+    assert seen.loads and all(link.startswith(("data:image/png;base64,", "#")) for link in seen.loads)
     assert "://" not in text and "<script" not in text and "url(" not in text and "@import" not in text
-    targets = {one[1:] for one in seen.loads if one.startswith("#")}
+    targets = {link[1:] for link in seen.loads if link.startswith("#")}
     assert targets == set(re.findall(r' id="([^"]+)"', text))
 
 

@@ -55,9 +55,9 @@ def test_words_follow_the_numbers(tmp_path: Path, factor: float, word: str) -> N
     """Whether PBA is below, level with or above BA is decided by the files, test by test."""
     ratios = {("honest", name): 1.0 for name in ("ba", "ba_deviation", "pba")}
     whole_study(tmp_path, ratios, data=("sin",))
-    rows = [one for one in results.read(tmp_path / "error_by_epsilon.csv") if one["mechanism"] != "ba_deviation"]
-    pba = [one for one in rows if one["mechanism"] == "pba"]
-    rows += [{**one, "mechanism": "ba_deviation", "amre": str(float(one["amre"]) / factor)} for one in pba]
+    rows = [row for row in results.read(tmp_path / "error_by_epsilon.csv") if row["mechanism"] != "ba_deviation"]
+    pba = [row for row in rows if row["mechanism"] == "pba"]
+    rows += [{**row, "mechanism": "ba_deviation", "amre": str(float(row["amre"]) / factor)} for row in pba]
     results.write(tmp_path / "error_by_epsilon.csv", rows)
     said = section(reproduction(tmp_path), "BA hinges")
     assert f"{word} BA with the deviation" in said
@@ -114,7 +114,7 @@ def test_without_results_nothing_is_written(tmp_path: Path) -> None:
     with pytest.raises(InvalidSetting, match="wevent study run printed_by_epsilon"):
         write_reproduction(tmp_path, tmp_path / "page.md")
     whole_study(tmp_path, {})
-    quick = [{**one, "slots": "400"} for one in results.read(tmp_path / "error_by_window.csv")]
+    quick = [{**row, "slots": "400"} for row in results.read(tmp_path / "error_by_window.csv")]
     results.write(tmp_path / "error_by_window.csv", quick)
     with pytest.raises(InvalidSetting, match=r"error_by_window\.csv holds no complete runs"):
         write_reproduction(tmp_path, tmp_path / "page.md")

@@ -6,7 +6,7 @@ import pytest
 from tests.study.reporting.made_up import row, rows
 
 from wevent.study.experiment import Point, from_table
-from wevent.study.reporting.summary import panels, stat
+from wevent.study.reporting.summary import Stat, panels, stat
 
 TABLE = {
     "title": "T",
@@ -19,10 +19,8 @@ TABLE = {
 
 def test_spread_over_rounds() -> None:
     """Mean, median, least, greatest and quartiles of all rounds."""
-    one = stat([4.0, 1.0, 10.0, 2.0, 3.0])
-    assert one is not None
-    assert (one.rounds, one.mean, one.median, one.least, one.greatest, one.quartiles) == (5, 4, 3, 1, 10, (2, 4))
-    assert stat([]) is None
+    summary = stat([4.0, 1.0, 10.0, 2.0, 3.0])
+    assert summary == Stat(5, 4, 3, 1, 10, (2, 4))
 
 
 def test_panels_follow_the_experiment() -> None:
@@ -31,8 +29,8 @@ def test_panels_follow_the_experiment() -> None:
     found = panels(experiment, rows(experiment, {"pbd": (1.0, 2.0, 6.0), "ba": 5.0}))
     assert [panel.label for panel in found] == ["sin", "log"]
     assert found[0].places == (("40",), ("120",), ("200",)) and found[0].mechanisms == ("pbd", "ba")
-    one = found[1].stat("amre", "pbd", ("40",))
-    assert one is not None and (one.mean, one.median, one.rounds) == (3, 2, 3)
+    summary = found[1].stat("amre", "pbd", ("40",))
+    assert summary is not None and (summary.mean, summary.median, summary.rounds) == (3, 2, 3)
     assert found[0].best("amre", ("40",)) == "pbd"
 
 
@@ -59,5 +57,5 @@ def test_settings_are_never_mixed() -> None:
 def test_times_are_in_the_unit_of_their_label() -> None:
     """Seconds in the rows, milliseconds in tables and plots."""
     experiment = from_table("e", TABLE)
-    one = panels(experiment, [row(Point("sin", window=40), "pbd", 1.0)])[0].stat("seconds_per_slot", "pbd", ("40",))
-    assert one is not None and one.mean == pytest.approx(2)
+    summary = panels(experiment, [row(Point("sin", window=40), "pbd", 1.0)])[0].stat("seconds_per_slot", "pbd", ("40",))
+    assert summary is not None and summary.mean == pytest.approx(2)

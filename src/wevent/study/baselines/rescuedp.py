@@ -66,10 +66,10 @@ class CellState:
     @classmethod
     def fresh(cls, many: int) -> CellState:
         """Before the first sample: due in slot 1, with interval 1."""
-        whole, real = np.zeros(many, np.int64), np.zeros(many)
+        integers, floats = np.zeros(many, np.int64), np.zeros(many)
         several = np.zeros((LAST, many))
-        start = np.ones(many), whole + 1, whole, whole.copy(), np.full(many, P0)
-        return cls(*start, real, real.copy(), real.copy(), several, several.copy())
+        start = np.ones(many), integers + 1, integers, integers.copy(), np.full(many, P0)
+        return cls(*start, floats, floats.copy(), floats.copy(), several, several.copy())
 
 
 class RescueDP(Baseline):

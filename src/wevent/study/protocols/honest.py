@@ -54,10 +54,8 @@ def run(
         for name, seed in seeds.items()
     }
     cells = len(stream.cells)
-    offset = requirements.type_of * cells
-    types = len(requirements.fixed)
     for number, places in enumerate(stream.places(data_seed), start=1):
-        counts = _by_type(places, offset, types, cells, stream.complete)
+        counts = requirements.count(places, cells)
         true = counts.sum(axis=0)
         changed = requirements.changes.at(number) if requirements.changes is not None and number > 1 else ()
         for contender in contenders.values():
@@ -65,14 +63,6 @@ def run(
         if tick is not None:
             tick(number)
     return {name: contender.score() for name, contender in contenders.items()}
-
-
-def _by_type(places: Places, offset: npt.NDArray[np.int64], types: int, cells: int, complete: bool) -> Counts:
-    """How many users of each type are in each cell (axes: type, cell)."""
-    if complete:
-        return np.bincount(offset + places, minlength=types * cells).reshape(types, cells)
-    present = places >= 0
-    return np.bincount(offset[present] + places[present], minlength=types * cells).reshape(types, cells)
 
 
 class Contender:

@@ -151,9 +151,7 @@ def count_by_type(
         return np.stack([requirements.sizes - ones, ones], axis=2)
     counts = np.zeros((stream.slots, types, cells), np.int32)
     for slot, places in enumerate(stream.places(data_seed)):
-        present = places >= 0
-        found = np.bincount(requirements.type_of[present] * cells + places[present], minlength=types * cells)
-        counts[slot] = found.reshape(types, cells)
+        counts[slot] = requirements.count(places, cells)
         if tick is not None:
             tick(slot + 1)
     return counts

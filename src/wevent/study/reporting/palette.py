@@ -59,17 +59,8 @@ class Theme:
 LIGHT = Theme("#ffffff", "#1c2026", "#d5d9df", "#b3261e")
 DARK = Theme("#15181d", "#e4e7eb", "#3a4049", "#ff8a80")
 
-_BLUE, _SKY, _ORANGE, _RED, _GREEN, _PINK, _VIOLET, _GREY, _GOLD = (
-    "#1f7fc4",
-    "#56b4e9",
-    "#e69f00",
-    "#d55e00",
-    "#009e73",
-    "#cc79a7",
-    "#8b6fc9",
-    "#8a8f98",
-    "#a8890b",
-)
+_BLUE, _SKY, _ORANGE, _RED, _GREEN = "#1f7fc4", "#56b4e9", "#e69f00", "#d55e00", "#009e73"
+_PINK, _VIOLET, _GREY, _GOLD = "#cc79a7", "#8b6fc9", "#8a8f98", "#a8890b"
 
 PLOT_STYLES = {
     "bd": PlotStyle(_SKY, ":", "o"),
