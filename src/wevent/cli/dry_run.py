@@ -21,8 +21,8 @@ from wevent.events.formats import line_reader
 from wevent.events.lines import Lines
 from wevent.events.timeline import LATEST, show_instant
 from wevent.events.validation import AcceptanceWindow, EventValidator, refuse_unfinished
+from wevent.store.due_slots import last_due, nobody_served
 from wevent.store.effect import slot_of_clock
-from wevent.store.feeding import last_due, nobody_served
 from wevent.store.opening import open_store, system_clock, witness_of
 from wevent.store.reconciling import check_new_stream
 from wevent.store.requirements import first_registered, last_charged, read_people

@@ -18,7 +18,7 @@ from wevent.events.files import GroupedFiles, check_file, find_files, with_reade
 from wevent.events.lines import Lines
 from wevent.events.names import show_name
 from wevent.events.validation import AcceptanceWindow, EventValidator
-from wevent.store.feeding import last_due
+from wevent.store.due_slots import last_due
 from wevent.store.opening import open_store, system_clock, witness_of
 from wevent.store.reconciling import check_new_stream
 from wevent.store.streams import find_stream

@@ -19,7 +19,8 @@ from wevent.events.files import check_file
 from wevent.events.formats import format_of
 from wevent.releases.release import Release
 from wevent.store.clock import GuardedClock
-from wevent.store.feeding import Confirm, Feed, ReleaseCallback, count_due, last_slot, publish_files
+from wevent.store.due_slots import count_due, last_slot
+from wevent.store.feeding import Confirm, Feed, ReleaseCallback, publish_files
 from wevent.store.opening import open_session, open_store, system_clock
 from wevent.store.session import Session
 from wevent.store.sources import accept_files, follow, pipe
