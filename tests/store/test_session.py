@@ -158,12 +158,12 @@ def test_settings_stay(town: Town) -> None:
 
 def test_levels_may_be_added_not_changed(town: Town) -> None:
     """New names of levels are taken; a level of another value is refused."""
-    town.config = config(stream={"name": "s"}, levels={"budgets": {"a": 1}, "windows": {"b": 2}})
+    town.config = config(stream={"name": "s"}, levels={"epsilons": {"a": 1}, "windows": {"b": 2}})
     town.ask({})
-    town.config = config(stream={"name": "s"}, levels={"budgets": {"a": 1, "c": 2}, "windows": {"b": 2}})
+    town.config = config(stream={"name": "s"}, levels={"epsilons": {"a": 1, "c": 2}, "windows": {"b": 2}})
     town.ask({})
-    town.config = config(stream={"name": "s"}, levels={"budgets": {"a": 1, "c": 3}, "windows": {"b": 2}})
-    with pytest.raises(SettingsChanged, match=r"levels.budgets.c was 2, is 3"):
+    town.config = config(stream={"name": "s"}, levels={"epsilons": {"a": 1, "c": 3}, "windows": {"b": 2}})
+    with pytest.raises(SettingsChanged, match=r"levels.epsilons.c was 2, is 3"):
         town.ask({})
 
 
