@@ -62,22 +62,22 @@ def test_where_all_are_fixed_nothing_changes(word: EstimatorName) -> None:
     both = [
         build(Register.from_rows(people), 4, noise=SeededNoise(3)) for build in (old, partial(auto, estimator=word))
     ]
-    there = set(people)
+    registered = set(people)
     for number in range(1, 61):
         user, asked = f"user-{rng.integers(40)}", Fixed(float(rng.choice([0.4, 2])), int(rng.choice([2, 8, 30])))
         what = rng.random()
         for publisher in both:
-            if user not in there:
+            if user not in registered:
                 publisher.join(user, asked)
             elif what < 0.3:
                 publisher.leave(user)
             elif what < 0.6:
                 publisher.change(user, asked)
-        there = there - {user} if user in there and what < 0.3 else there | {user}
-        slot = Slot(number, {name: int(rng.integers(4)) for name in sorted(there)})
-        one, other = (publisher.step(slot) for publisher in both)
-        assert one.decision == other.decision and one.threshold == other.threshold
-        assert np.array_equal(one.counts, other.counts) and np.array_equal(one.standard_error, other.standard_error)
+        registered = registered - {user} if user in registered and what < 0.3 else registered | {user}
+        slot = Slot(number, {name: int(rng.integers(4)) for name in sorted(registered)})
+        first, other = (publisher.step(slot) for publisher in both)
+        assert first.decision == other.decision and first.threshold == other.threshold
+        assert np.array_equal(first.counts, other.counts) and np.array_equal(first.standard_error, other.standard_error)
     assert both[0].ledger.to_bytes() == both[1].ledger.to_bytes()
 
 
@@ -125,7 +125,7 @@ def test_a_dynamic_stream_is_as_useful_as_a_fixed_one(word: EstimatorName, fast:
 @fast
 @every_word
 def test_moving_requirements_keep_every_window(word: EstimatorName, fast: bool) -> None:
-    """Everybody may ask for something else before every slot, restarts included: the worst window is at most 1.000."""
+    """Any requirement may change before every slot, restarts included: the worst window is at most 1.000."""
     rng = np.random.default_rng(7)
     table = [Dynamic((e, w), b) for e in (0.5, 1, 2) for w in (2, 5, 9) for b in ((1, 3), (2, 7), (100, 1))]
     choice = rng.integers(0, len(table), 60)
