@@ -23,7 +23,10 @@ from wevent.errors import (
     StreamBusy,
     StreamUnknown,
     UnknownUser,
+    WeventError,
 )
+from wevent.events.formats import line_reader
+from wevent.store.feeding import Feed
 
 START = datetime(2024, 5, 1, tzinfo=UTC)
 
@@ -79,6 +82,9 @@ def test_the_life_of_a_stream(town: Town) -> None:
         assert [release.as_dict() for release in kept] == [released[1].as_dict()]
         assert store.audit().kept
         assert repr(store) == "Store('town')"
+        for write in (lambda: store.require("eve", Fixed(5, 4)), store.release_due):
+            with pytest.raises(WeventError):
+                write()
         assert "slots" not in repr(store.status())
 
 
@@ -145,6 +151,27 @@ def test_files(tmp_path: Path) -> None:
         assert store.accept_files([str(path)]).accepted == 0
         with pytest.raises(InvalidSetting, match="closed by arrival"):
             store.publish_files([path])
+
+
+def test_a_data_source_feeds_the_stream(town: Town) -> None:
+    """A source of one's own is called with the feed, and its events are released as those of a file."""
+    event = {"user": "ann", "time": START.isoformat()}
+    lines = [json.dumps(event | {"place": place}).encode() for place in ("north", "nowhere")]
+
+    def source(feed: Feed) -> None:
+        read = line_reader("ndjson", feed.session.config.columns, None, "queue")
+        while not feed.over:
+            look = feed.look()
+            feed.take(lines, read, acceptance_window=feed.acceptance_window(look))
+            feed.close_by(look)
+            lines.clear()
+            town.at(2)
+
+    with town.open() as store:
+        store.require("ann", Fixed(5, 4))
+        town.at(0.5)
+        assert [release.slot for release in store.read_source(source, until="2024-05-01T00:02Z")] == [1, 2]
+        assert store.status().events.released == 1
 
 
 def test_refusals(town: Town) -> None:

@@ -53,7 +53,7 @@ def test_wrong_contributions_are_refused(contributions: Any) -> None:
     + [{"share_ratio": ratio} for ratio in (0.5, -1, math.nan)],
 )
 def test_wrong_limits_are_refused(wrong: dict[str, Any]) -> None:
-    """An operator cannot allow what nobody may ask for, nor a ratio below 1."""
+    """An operator cannot allow what no person may require, nor a ratio below 1."""
     with pytest.raises(InvalidInput):
         Limits(**wrong)
 

@@ -1,4 +1,4 @@
-"""Budgets as whole nano-epsilon: floored through their decimal digits, one by one and in arrays."""
+"""Budgets in units of 10⁻⁹ ε: floored through their decimal digits, one by one and in arrays."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def test_next_to_a_multiple_of_a_unit() -> None:
     assert np.array_equal(to_units_array(np.nextafter(n / NANO, 100)), n)
 
 
-def test_whole_arrays() -> None:
-    """Integers of any width are whole epsilon."""
+def test_integer_arrays() -> None:
+    """Integers of any width are read as epsilon."""
     for kind in (np.int8, np.uint8, np.int64, np.uint64):
         assert to_units_array(np.array([1, 2, 100], kind)).tolist() == [NANO, 2 * NANO, 100 * NANO]
 

@@ -1,4 +1,4 @@
-"""Opens, publishes and reads one stream of a store from Python: `wevent.Store`.
+"""Opens and publishes one stream of a store from Python, and reads it: `wevent.Store`.
 
 It adds no rules of its own: requirement changes, events and slots go the way of the command line, with the same lock
 and the same witness. Where a command would ask the operator, a method raises an error that names the argument by which
@@ -10,10 +10,9 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from wevent.cohorts.requirement import Requirement
@@ -22,53 +21,28 @@ from wevent.config.model import Config
 from wevent.config.read import read_config, to_config
 from wevent.errors import EmptyRegister, InvalidSetting, RequirementsMissing, UnknownUser
 from wevent.events.frames import DataFrame
-from wevent.events.names import to_name
 from wevent.events.records import Event, read_records
 from wevent.events.refusals import Refusal
 from wevent.events.timeline import to_instant
 from wevent.releases.release import Release
-from wevent.reports.audit import audit
-from wevent.reports.findings import Audit
-from wevent.reports.history import read_history
-from wevent.reports.person_report import PersonReport, read_person_report
-from wevent.reports.status import StreamStatus, stream_status
+from wevent.reports.stored_stream import StoredStream
 from wevent.settings import MANY_SLOTS
-from wevent.store.accounting import EventAccount, read_account
 from wevent.store.build import terms_of
 from wevent.store.changes import store_changes
 from wevent.store.clock import GuardedClock
-from wevent.store.damage import check_store
 from wevent.store.database import Database
-from wevent.store.feeding import Feed, ReleaseCallback, last_slot, publish_files
-from wevent.store.kept import read_releases
+from wevent.store.due_slots import last_slot
+from wevent.store.feeding import Feed, ReleaseCallback, publish_files
 from wevent.store.opening import Agreement, open_agreed, open_store, system_clock, witness_of
 from wevent.store.planning import ChangeCounts
-from wevent.store.requirements import last_charged
 from wevent.store.session import Session
-from wevent.store.sources import accept_files
-from wevent.store.streams import find_stream, open_stream
+from wevent.store.sources import Source, accept_files
+from wevent.store.streams import open_stream
 from wevent.store.totals import RunTotals
 from wevent.store.writer import Clock
 
-_EVER = 2**62
 
-
-@dataclass(frozen=True, slots=True)
-class StoreStatus:
-    """Where a stream stands, for the operator; the repr shows no numbers of people or events.
-
-    Attributes:
-        next_slot: the first slot that was not charged.
-        stream: since when nothing was published, and who has too little budget left.
-        events: how many accepted events wait, were released, or were lost.
-    """
-
-    next_slot: int
-    stream: StreamStatus = field(repr=False)
-    events: EventAccount = field(repr=False)
-
-
-class Store:
+class Store(StoredStream):
     """One stream of a store. Use it as a context manager, in one thread.
 
     The first call of `accept`, `accept_files`, `publish_files` or `release_due` takes the stream's lock and holds it
@@ -95,11 +69,10 @@ class Store:
     """
 
     def __init__(self, config: Config, database: Database, clock: Clock, agreed: Agreement) -> None:
-        self.config = config
-        self._database, self._clock, self._agreed = database, clock, agreed
+        super().__init__(config, database)
+        self._clock, self._agreed = clock, agreed
         self._session: Session | None = None  # opened by the first call that needs the lock, closed with the store
         self._guarded: GuardedClock | None = None  # of that session: it remembers when the clock jumped
-        self._cells = list(config.cells.declared().names)
 
     @classmethod
     def open(
@@ -132,9 +105,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -194,6 +165,19 @@ class Store:
         accept_files(feed, [Path(file) for file in files])
         return feed.totals
 
+    def read_source(self, source: Source, until: datetime | str | None = None) -> list[Release]:
+        """Let a data source feed the stream until it ends, or until the last slot that ends by `until` is released.
+
+        Args:
+            source: called with a `Feed` (`wevent.store.sources.Source` says what it must do), for example
+                `lambda feed: follow(feed, path, "csv")`.
+            until: release only slots that end by then.
+        """
+        self._check_closing("arrival", "operator")
+        found: list[Release] = []
+        source(self._feed(found, until))
+        return found
+
     def release_due(self, until: datetime | str | None = None, *, allow_empty: bool = False) -> list[Release]:
         """Release every slot that is over, by the clock or, with `closing = "operator"`, by your word `until`.
 
@@ -222,35 +206,6 @@ class Store:
         publish_files(session, paths, _instant(until), on_release, allow_empty=allow_empty, confirm=self._confirm)
         return found
 
-    # --- reading ---------------------------------------------------------------------------------
-
-    def releases(self, first: int = 1, last: int | None = None) -> list[Release]:
-        """The kept releases of a range of slots, oldest first."""
-        stream, _ = find_stream(self._database, self.config.stream.name)
-        end = _EVER if last is None else last
-        with self._database.read() as connection:
-            found = read_releases(connection, stream.id, len(self._cells), first, end)
-            return [replace(release, cells=self._cells) for release in found]
-
-    def status(self) -> StoreStatus:
-        """Where the stream stands, for the operator."""
-        stream, _ = find_stream(self._database, self.config.stream.name)
-        standing = stream_status(read_history(self._database, stream.name))
-        with self._database.read() as connection:
-            return StoreStatus(last_charged(connection, stream.id) + 1, standing, read_account(connection, stream.id))
-
-    def person(self, user: Hashable) -> PersonReport:
-        """Everything that is kept of one person's requirements, and what was spent on them."""
-        report = read_person_report(self._database, self.config, to_name(user))
-        if report is None:
-            raise UnknownUser("nobody of this name was ever listed in this stream; names count letter for letter")
-        return report
-
-    def audit(self) -> Audit:
-        """Prove from the stored history that every promise was kept; `kept` is the verdict."""
-        check_store(self._database)
-        return audit(read_history(self._database, self.config.stream.name))
-
     # --- inside ----------------------------------------------------------------------------------
 
     def _open_session(self) -> Session:
@@ -272,13 +227,7 @@ class Store:
     def _feed(self, found: list[Release] | None = None, until: datetime | str | None = None) -> Feed:
         session = self._open_session()
         on_release = self._collector([] if found is None else found)
-        return Feed(
-            session,
-            on_release,
-            _instant(until),
-            clock=self._guarded,
-            warn=lambda words: warnings.warn(words, stacklevel=2),
-        )
+        return Feed(session, on_release, _instant(until), clock=self._guarded, warn=_warn)
 
     def _collector(self, found: list[Release]) -> ReleaseCallback:
         return lambda release: found.append(replace(release, cells=self._cells))
@@ -298,6 +247,10 @@ class Store:
                 f"slots of this stream are closed by {self.config.slots.closing}: with closing = 'files' use "
                 "publish_files, otherwise accept and release_due"
             )
+
+
+def _warn(words: str) -> None:
+    warnings.warn(words, stacklevel=2)
 
 
 def _instant(time: datetime | str | None) -> int | None:

@@ -122,7 +122,7 @@ def test_a_history_that_is_too_long_is_refused(too_long: Callable[[Membership], 
 
 @fast
 def test_a_register_that_is_too_large_is_refused(fast: bool) -> None:
-    """At the start too; people in a crowd count as what they cost."""
+    """At the start too; individual rows count as what they cost."""
     privacy = Privacy(limits=Limits(history_cells=10_000))
     Membership(Register.from_rows({"ann": fixed(ONE, 10_000)}), Ledger(privacy, fast=fast), dynamic=True)
     with pytest.raises(InvalidRequirement, match="limit of 10000"):

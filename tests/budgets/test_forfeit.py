@@ -72,7 +72,7 @@ def test_forward_windows_wait_for_forgotten_slots(fast: bool) -> None:
 @pytest.mark.skipif(len(FAST) < 2, reason="needs numba")
 @pytest.mark.parametrize("schedule", [DynamicDistribution(), DynamicAbsorption()])
 @pytest.mark.parametrize("seed", range(4))
-def test_crowd_and_numpy_agree_after_forfeits(schedule: Schedule, seed: int) -> None:
+def test_individual_rows_and_numpy_agree_after_forfeits(schedule: Schedule, seed: int) -> None:
     """Rooms and offers are the same with and without numba, whatever is given up and held back."""
     rng = np.random.default_rng(seed)
 

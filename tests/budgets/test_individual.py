@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,10 +15,33 @@ from wevent.budgets.membership import Membership
 from wevent.budgets.schedules import DynamicAbsorption, DynamicDistribution, Schedule
 from wevent.errors import BudgetExceeded, Infeasible
 from wevent.settings import Rest, WhenInfeasible
+from wevent.units import UNBOUNDED
 
 pytest.importorskip("numba")
+if TYPE_CHECKING:
+    from wevent.budgets.individual.rows import IndividualRows
 
 WINDOWS = (1, 2, 3, 5, 8, 13)
+
+
+def assert_in_step(individual: IndividualRows) -> None:
+    """After an offer every certificate says what a scan of the past finds, or bounds it."""
+    past, certificates, rows = individual.past, individual._certificates, np.flatnonzero(individual.sizes)
+    levels, declared, publish_budgets = certificates.levels, past.declared_levels(rows), past.publish_budgets(rows)
+    age = np.arange(past.span - 1, 0, -1)[:, None]
+    active = age < levels.forward_window[declared]
+    spent = publish_budgets[::-1].cumsum(axis=0)[::-1]
+    for found, values in (("left", levels.half[declared] - spent), ("share", levels.share[declared])):
+        least = np.where(active, values, UNBOUNDED).min(axis=0, initial=UNBOUNDED)
+        np.testing.assert_array_equal(getattr(certificates.arrays, found)[rows], least, found)
+    if certificates.sums.size:
+        sums = np.stack([past.change_budgets(rows).sum(axis=0), publish_budgets.sum(axis=0)], axis=1)
+        np.testing.assert_array_equal(certificates.sums[rows], sums)
+    if certificates.saved:
+        amount, level, until = (array[rows] for array in certificates.saved)
+        share = past.levels().share
+        most = np.where(active, (age + 1) * share[declared] - spent, -UNBOUNDED).max(axis=0, initial=-UNBOUNDED)
+        assert ((amount + past.slot * share[level] <= most) | (until < past.slot)).all()
 
 
 @dataclass
@@ -92,6 +116,8 @@ class Twins:
         assert offers[0].nullified == offers[1].nullified
         for numpy_column, numba_column in zip(*compared, strict=True):
             np.testing.assert_array_equal(numpy_column, numba_column)
+        if self.sides[1].ledger.individual is not None:
+            assert_in_step(self.sides[1].ledger.individual)
         return offers
 
     def irregular_charge(self, offers: list[Offer]) -> list[Offer]:
@@ -107,6 +133,16 @@ class Twins:
                     publish_budget[row] = int((room[row] - change_budget[row]) * parts[1, place])
             result.append(Offer(offer.slot, change_budget, publish_budget, nullified=False))
         return result
+
+    def close(self, offers: list[Offer], *, published: bool) -> None:
+        """Charge and settle the slot; now and then the individual rows go through bytes."""
+        for side, offer in zip(self.sides, offers, strict=True):
+            side.ledger.charge(offer)
+            side.ledger.settle(published)
+        if self.rng.random() < 0.05:
+            fast = self.sides[1]
+            fast.placement.ledger = Ledger.from_bytes(fast.ledger.to_bytes(), fast.ledger.privacy)
+            fast.ledger.fast = True
 
 
 @pytest.mark.parametrize("seeds", quick_and_slow([range(1)], [range(1, 6)]), ids=["one seed", "more seeds"])
@@ -125,14 +161,7 @@ def test_same_numbers(
             offers = twins.compare(schedule)
             if irregular and twins.rng.random() < 0.3:
                 offers = twins.irregular_charge(offers)
-            published = bool(twins.rng.random() < 0.3)
-            for side, offer in zip(twins.sides, offers, strict=True):
-                side.ledger.charge(offer)
-                side.ledger.settle(published)
-            if twins.rng.random() < 0.05:
-                fast = twins.sides[1]
-                fast.placement.ledger = Ledger.from_bytes(fast.ledger.to_bytes(), fast.ledger.privacy)
-                fast.ledger.fast = True
+            twins.close(offers, published=bool(twins.rng.random() < 0.3))
 
 
 def test_more_levels_than_fit_into_a_byte() -> None:
@@ -140,9 +169,7 @@ def test_more_levels_than_fit_into_a_byte() -> None:
     twins = Twins(3)
     for slot in range(60):
         offers = twins.compare(DynamicDistribution())
-        for side, offer in zip(twins.sides, offers, strict=True):
-            side.ledger.charge(offer)
-            side.ledger.settle(published=slot % 3 == 0)
+        twins.close(offers, published=slot % 3 == 0)
         more = [Dynamic((f"{10**9 + 7 * slot + k}e-9", 5 + k), (f"{5 * 10**8 + slot}e-9", 3)) for k in range(6)]
         choice = twins.rng.integers(-1, 6, twins.people)
         for side in twins.sides:

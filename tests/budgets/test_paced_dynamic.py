@@ -118,14 +118,7 @@ def test_individual_rows_give_the_same_numbers(irregular: bool) -> None:
             offers = twins.compare(schedule)
             if irregular and twins.rng.random() < 0.1:
                 offers = twins.irregular_charge(offers)
-            published = bool(twins.rng.random() < 0.8)
-            for side, offer in zip(twins.sides, offers, strict=True):
-                side.ledger.charge(offer)
-                side.ledger.settle(published)
-            if twins.rng.random() < 0.05:
-                second = twins.sides[1]
-                second.placement.ledger = Ledger.from_bytes(second.ledger.to_bytes(), second.ledger.privacy)
-                second.ledger.fast = True
+            twins.close(offers, published=bool(twins.rng.random() < 0.8))
 
 
 def test_individual_rows_detect_no_change() -> None:

@@ -143,7 +143,7 @@ def test_sample_waits_for_the_longest_window() -> None:
 
 
 @pytest.mark.parametrize("schedule", [Distribution(), Absorption(), Uniform(), Sample()])
-def test_fixed_schedules_serve_no_crowd(schedule: Schedule) -> None:
+def test_fixed_schedules_serve_no_individual_rows(schedule: Schedule) -> None:
     """Only the dynamic schedules say how dynamic rows are served."""
     assert schedule.dynamic is None
     assert DynamicDistribution.dynamic == "distribution"

@@ -1,4 +1,4 @@
-"""Counts and contrast from one budget: nobody pays more, the part is the best one, and no lean hides."""
+"""Counts and contrast from one budget: no person pays more, the part is the best one, and a bias shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decisions.tap import draw, loss
+from tests.decisions.exact_loss import draw, loss
 from tests.support import Silent
 
 from wevent.cohorts.histogram import RowTally

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decisions.tap import draw, loss
+from tests.decisions.exact_loss import draw, loss
 from tests.support import Silent
 
 from wevent.cohorts.histogram import RowTally

@@ -1,4 +1,4 @@
-"""The sample mechanism without its noise: probabilities, who is kept for certain, and which way is taken."""
+"""The sample mechanism without its noise: probabilities, who is kept for certain, and which path is taken."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wevent.events.slot import Slot
 from wevent.noise import PROBABILITY_BITS, SecureNoise
 
 CERTAIN = 2**PROBABILITY_BITS
-Whole = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
 fast = pytest.mark.parametrize("fast", FAST)
 budget = st.one_of(st.integers(1, 1000), st.integers(1, 3 * ONE), st.integers(1, 100 * ONE))
 
@@ -55,24 +55,24 @@ def test_probabilities_at_the_ends() -> None:
 
 
 def selection_of(budgets: list[int], threshold: int, least: int | None = None) -> Selection:
-    """A threshold, and the least budget of anybody if that is not the least of all rows."""
+    """A threshold, and the least budget of any person if that is not the least of all rows."""
     least = min(budgets) if least is None else least
     return Selection(threshold, 0.0, 0.0, 0.0, least=least, budgets=np.array(budgets))
 
 
-def tally_of(cells: Whole, rows: Whole, domain: int, fast: bool = False, many: int = 1) -> Tally:
+def tally_of(cells: Ints, rows: Ints, domain: int, fast: bool = False, many: int = 1) -> Tally:
     """People of given rows in given cells."""
     register = Register.from_levels([fixed(ONE, 2)], np.zeros(rows.size, np.int64))
     sizes = np.bincount(rows, minlength=many)
     return SlotReader(Domain(domain), 1, fast=fast).read(Slot(1, cells), register, rows, {}, sizes)
 
 
-def counts_of(cells: Whole, rows: Whole, domain: int, fast: bool = False, many: int = 1) -> Tally:
+def counts_of(cells: Ints, rows: Ints, domain: int, fast: bool = False, many: int = 1) -> Tally:
     """The same people, given as counts per row and cell."""
     sizes = np.bincount(rows, minlength=many)
     counts = np.zeros((sizes.size, domain), np.int64)
-    there = cells >= 0
-    np.add.at(counts, (rows[there], cells[there]), 1)
+    present = cells >= 0
+    np.add.at(counts, (rows[present], cells[present]), 1)
     return SlotReader(Domain(domain), 1, fast=fast).read(Slot(1, counts=counts), Register(), rows, {}, sizes)
 
 
@@ -84,7 +84,7 @@ forms = pytest.mark.parametrize("make", [tally_of, counts_of])
 @forms
 @pytest.mark.parametrize("domain", [1, 5, 400])
 def test_certain_people_cost_no_coin(make: Make, domain: int, fast: bool) -> None:
-    """Where everybody offers the threshold or more, the true counts come back and nothing is drawn."""
+    """Where all people offer the threshold or more, the true counts are returned and nothing is drawn."""
     rng = np.random.default_rng(1)
     rows, cells = rng.integers(0, 3, 200), rng.integers(-1, domain, 200)
     noise = Recorded()
@@ -113,8 +113,8 @@ def test_people_without_budget_are_never_kept(
 @forms
 @given(data=st.data())
 @settings(deadline=None)
-def test_nobody_is_made_up(make: Make, fast: bool, data: st.DataObject) -> None:
-    """Between the people who are certain and everybody, in every cell."""
+def test_no_person_is_invented(make: Make, fast: bool, data: st.DataObject) -> None:
+    """At least the people who are certain and at most all people are kept, in every cell."""
     people, domain = data.draw(st.integers(1, 200)), data.draw(st.integers(1, 30))
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     budgets = data.draw(st.lists(st.integers(0, 3 * ONE), min_size=1, max_size=6))
@@ -123,32 +123,32 @@ def test_nobody_is_made_up(make: Make, fast: bool, data: st.DataObject) -> None:
     sizes = np.bincount(rows, minlength=len(budgets))
     tally = make(cells, rows, domain, fast, len(budgets))
     kept = keep_people(tally, selection_of(budgets, threshold), sizes, Recorded(people))
-    there, certain = cells >= 0, np.array(budgets)[rows] >= threshold
-    assert (kept <= np.bincount(cells[there], minlength=domain)).all()
-    assert (kept >= np.bincount(cells[there & certain], minlength=domain)).all()
+    present, certain = cells >= 0, np.array(budgets)[rows] >= threshold
+    assert (kept <= np.bincount(cells[present], minlength=domain)).all()
+    assert (kept >= np.bincount(cells[present & certain], minlength=domain)).all()
 
 
-# Which way is taken
+# Which path is taken
 
 
 @fast
 @given(seed=st.integers(0, 10**6), domain=st.integers(1, 40), people=st.integers(1, 400))
 @settings(deadline=None)
-def test_the_way_depends_on_nothing_private(fast: bool, seed: int, domain: int, people: int) -> None:
-    """Full, empty or crowded into one cell: the same kind of draw for the same sizes and budgets."""
+def test_the_path_depends_on_nothing_private(fast: bool, seed: int, domain: int, people: int) -> None:
+    """Full, empty or all in one cell: the same kind of draw for the same sizes and budgets."""
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, 3, people)
     sizes, selection = np.bincount(rows, minlength=3), selection_of([5, ONE, 7], ONE)
-    asked = set()
+    drawn = set()
     for cells in (rng.integers(-1, domain, people), np.full(people, -1), np.zeros(people, np.int64)):
         noise = Recorded()
         keep_people(tally_of(cells, rows, domain, fast), selection, sizes, noise)
-        asked.add(tuple(kind for kind, _, _ in noise.asked))
-    assert len(asked) == 1
+        drawn.add(tuple(kind for kind, _, _ in noise.asked))
+    assert len(drawn) == 1
 
 
 @fast
-def test_both_ways_are_taken(fast: bool) -> None:
+def test_both_paths_are_taken(fast: bool) -> None:
     """A coin per person with few people per cell, a binomial draw per cell with many."""
     kinds = []
     for people, domain in ((50, 40), (5000, 4)):
@@ -161,22 +161,22 @@ def test_both_ways_are_taken(fast: bool) -> None:
 
 @fast
 @pytest.mark.parametrize("people", [3, 4000])
-def test_a_group_takes_one_way_given_or_not(people: int, fast: bool) -> None:
-    """Whether a declared group has counts in a slot does not choose the way."""
+def test_a_group_takes_one_path_with_counts_or_without(people: int, fast: bool) -> None:
+    """Whether a declared group has counts in a slot does not choose the path."""
     register = Register.from_rows({"user-0": fixed(ONE, 2)}).with_group("group-0", fixed(ONE, 2), people)
     sizes, rows = np.array([1, people]), np.array([0])
-    asked = set()
+    drawn = set()
     for groups in ({"group-0": [2, 1, 0]}, {"group-0": [0, 0, 0]}, {}, None):
         noise = Recorded()
         slot = Slot(1, {"user-0": 1}, groups=groups)
         tally = SlotReader(Domain(3), 1, fast=fast).read(slot, register, rows, {"group-0": 1}, sizes)
         keep_people(tally, selection_of([5, 6], ONE), sizes, noise)
-        asked.add(tuple(kind for kind, _, _ in noise.asked))
-    assert len(asked) == 1
+        drawn.add(tuple(kind for kind, _, _ in noise.asked))
+    assert len(drawn) == 1
 
 
-def test_rows_of_nobody_are_not_sampled() -> None:
-    """A row without members has no say, however little it offers."""
+def test_empty_rows_are_not_sampled() -> None:
+    """A row without members has no effect, however little it offers."""
     noise = Recorded()
     tally = tally_of(np.array([0, 1, 1]), np.array([1, 1, 1]), 2)
     kept = keep_people(tally, selection_of([0, ONE], ONE, least=ONE), np.array([0, 3]), noise)

@@ -1,4 +1,4 @@
-"""Optimal budget selection: the golden numbers, the oracle, and what happens with very many budgets."""
+"""Optimal budget selection: the golden numbers, the oracle, and very many budgets."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_golden() -> None:
 @pytest.mark.parametrize("budgets", [budget, near], ids=["any", "clustered"])
 @given(data=st.data())
 @settings(deadline=None)
-def test_it_agrees_with_the_oracle(
+def test_selection_agrees_with_the_oracle(
     budgets: st.SearchStrategy[int], sensitivity: int, fast: bool, data: st.DataObject
 ) -> None:
     """The error is the least, and its three parts are exact to 1e-9, also for budgets one unit apart."""
@@ -73,9 +73,9 @@ def test_it_agrees_with_the_oracle(
 def test_only_how_many_have_which_budget_matters(pairs: list[tuple[int, int]], data: st.DataObject) -> None:
     """The order of rows and how equal budgets are split over them change nothing."""
     split = [(e, part) for e, n in pairs for part in (n // 2, n - n // 2)]
-    one, other = choose(pairs, 1), choose(data.draw(st.permutations(split)), 1)
-    assert one.threshold == other.threshold
-    assert one.error == other.error
+    together, apart = choose(pairs, 1), choose(data.draw(st.permutations(split)), 1)
+    assert together.threshold == apart.threshold
+    assert together.error == apart.error
 
 
 def test_the_smallest_threshold_wins_a_tie(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,8 +93,8 @@ def test_the_smallest_threshold_wins_a_tie(monkeypatch: pytest.MonkeyPatch) -> N
     ),
     sensitivity=st.integers(1, 4),
 )
-def test_plain_numbers_and_arrays_choose_alike(pairs: list[tuple[int, int]], sensitivity: int) -> None:
-    """Few rows are scanned in plain numbers: the same error and parts as with arrays."""
+def test_python_numbers_and_arrays_choose_alike(pairs: list[tuple[int, int]], sensitivity: int) -> None:
+    """Few rows are scanned in Python numbers: the same error and parts as with arrays."""
     few, many = choose(pairs, sensitivity), choose([*pairs, *[(7, 0)] * 60], sensitivity)
     assert few.error == pytest.approx(many.error, rel=1e-9)
     if few.threshold == many.threshold:  # else a tie within rounding
@@ -120,13 +120,13 @@ def test_budget_0_counts_as_lost() -> None:
 
 
 def test_the_repr_shows_no_budgets_of_rows() -> None:
-    """What each row is sampled by stays out of reprs and comparisons."""
-    one, other = choose([(ONE, 1), (3, 0)], 1), choose([(ONE, 1), (7, 0)], 1)
-    assert one == other
-    assert "budgets" not in repr(one)
+    """Budgets of rows are in no repr and in no comparison."""
+    first, second = choose([(ONE, 1), (3, 0)], 1), choose([(ONE, 1), (7, 0)], 1)
+    assert first == second
+    assert "budgets" not in repr(first)
 
 
-# More budgets than are looked at one by one
+# More budgets than are compared one by one
 
 
 def brute(budgets: Units, sizes: Units) -> float:
@@ -156,16 +156,16 @@ def test_very_many_budgets(rows: int, spread: str, fast: bool) -> None:
         budgets[::7] = 0
     sizes = rng.integers(0, 3, rows)
     chosen = choose_threshold(budgets, sizes, 1, fast=fast)
-    there = sizes > 0
-    positive = budgets[there & (budgets > 0)]
+    registered = sizes > 0
+    positive = budgets[registered & (budgets > 0)]
     steps = chosen.budgets
-    if np.unique(budgets[there]).size <= MOST_GRADES:
-        assert np.array_equal(steps[there], budgets[there])
-    elif chosen.threshold <= chosen.least:  # nobody is sampled, so nobody's budget had to be rounded
+    if np.unique(budgets[registered]).size <= MOST_GRADES:
+        assert np.array_equal(steps[registered], budgets[registered])
+    elif chosen.threshold <= chosen.least:  # all people are kept, so that no budget had to be rounded
         steps = floor_to_steps(budgets, step_bits(int(positive.min()), int(positive.max())))
-    used = steps[there]
-    assert (used <= budgets[there]).all()
-    assert ((used == 0) == (budgets[there] == 0)).all()
+    used = steps[registered]
+    assert (used <= budgets[registered]).all()
+    assert ((used == 0) == (budgets[registered] == 0)).all()
     assert np.unique(used[used > 0]).size <= MOST_GRADES
     assert chosen.error == pytest.approx(brute(steps, sizes), rel=1e-9)
     assert chosen.threshold in set(used.tolist())
@@ -179,8 +179,8 @@ def test_steps(low: int, high: int, seed: int, zeros: int) -> None:
     assume(least < most)
     rng = np.random.default_rng(seed)
     logs = rng.uniform(math.log(least), math.log(most), 5000)
-    some = np.concatenate([np.exp(logs).astype(np.int64), [least, most, most - 1], np.zeros(zeros, np.int64)])
-    budgets = np.clip(some, 0, most)
+    unbounded = np.concatenate([np.exp(logs).astype(np.int64), [least, most, most - 1], np.zeros(zeros, np.int64)])
+    budgets = np.clip(unbounded, 0, most)
     budgets[budgets > 0] = np.maximum(budgets[budgets > 0], least)
     bits = step_bits(least, most)
     steps = floor_to_steps(budgets, bits)
@@ -191,7 +191,7 @@ def test_steps(low: int, high: int, seed: int, zeros: int) -> None:
 
 
 def test_all_steps_of_all_octaves() -> None:
-    """Even if every number between two powers of two is somebody's budget, 1024 steps are left."""
+    """Even if every number between two powers of two is a budget, 1024 steps are left."""
     budgets = np.arange(2**12, 2**16)
     assert np.unique(floor_to_steps(budgets, step_bits(int(budgets[0]), int(budgets[-1])))).size <= MOST_GRADES
     budgets = np.arange(2**20, 2**21)

@@ -1,4 +1,4 @@
-"""Weights are whole, never above what was offered, and add up."""
+"""Weights are integers, never above the offered budget, and add up."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ def test_sums_fit(people: int) -> None:
 
 @given(st.data())
 def test_sums_are_exact(data: st.DataObject) -> None:
-    """Counts per row and people one by one give the same sums: those of whole numbers."""
+    """Counts per row and people one by one give the same sums: those of integers."""
     rows, cells = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))
-    whole = np.array(data.draw(st.lists(st.integers(-(2**24), 2**24), min_size=rows, max_size=rows)))
+    weights = np.array(data.draw(st.lists(st.integers(-(2**24), 2**24), min_size=rows, max_size=rows)))
     where = np.array(data.draw(st.lists(st.integers(-1, cells - 1), min_size=2 * rows, max_size=2 * rows)))
     row_of = np.repeat(np.arange(rows), 2)
     counts = np.zeros((rows, cells), np.int64)
     np.add.at(counts, (row_of[where >= 0], where[where >= 0]), 1)
     sizes = np.full(rows, 2)
-    expected = [sum(int(A) * int(c) for A, c in zip(whole, column, strict=True)) for column in counts.T]
+    expected = [sum(int(A) * int(c) for A, c in zip(weights, column, strict=True)) for column in counts.T]
     for tally in (RowTally(counts), PersonTally(row_of, where, {}, counts.sum(axis=0))):
-        assert weighted_sums(tally, Weights(whole, 24), sizes).tolist() == expected
+        assert weighted_sums(tally, Weights(weights, 24), sizes).tolist() == expected
 
 
 def test_total_of_weights() -> None:
-    """Three people who count half and one who counts whole are two and a half people."""
+    """Three people who count half and one who counts in full are two and a half people."""
     assert Weights(np.array([1 << 3, 1 << 4]), 4).total(np.array([3, 1])) == 2.5
 
 

@@ -89,11 +89,11 @@ def test_laplace_can_be_refuted() -> None:
 def test_laplace_elements_are_independent(source: Noise) -> None:
     """The signs of neighbouring elements, and of one element in two draws, are independent (rate 10⁻⁶)."""
     zeros = np.zeros(20_000, np.int64)
-    one, other = (np.sign(source.laplace(zeros, sensitivity=1, epsilon=Fraction(1))) + 1 for _ in range(2))
+    first, second = (np.sign(source.laplace(zeros, sensitivity=1, epsilon=Fraction(1))) + 1 for _ in range(2))
     q = math.exp(-1)
     chances = np.array([q, 1 - q, q]) / (1 + q)
-    assert pair_agreement(one[0::2], one[1::2], chances) > FALSE_ALARM / 2
-    assert pair_agreement(one, other, chances) > FALSE_ALARM / 2
+    assert pair_agreement(first[0::2], first[1::2], chances) > FALSE_ALARM / 2
+    assert pair_agreement(first, second, chances) > FALSE_ALARM / 2
 
 
 @pytest.mark.parametrize(
@@ -143,10 +143,10 @@ def test_binomial_of_mixed_cells(source: Noise) -> None:
 def test_binomial_elements_are_independent(source: Noise) -> None:
     """Neighbouring elements, and one element in two draws, are independent (error rate 10⁻⁶)."""
     chance = CERTAIN // 10 * 4
-    one, other = (source.binomial(np.full(40_000, 3), chance) for _ in range(2))
+    first, second = (source.binomial(np.full(40_000, 3), chance) for _ in range(2))
     chances = stats.binom(3, chance / CERTAIN).pmf(np.arange(4))
-    assert pair_agreement(one[0::2], one[1::2], chances) > FALSE_ALARM / 2
-    assert pair_agreement(one, other, chances) > FALSE_ALARM / 2
+    assert pair_agreement(first[0::2], first[1::2], chances) > FALSE_ALARM / 2
+    assert pair_agreement(first, second, chances) > FALSE_ALARM / 2
 
 
 def test_bernoulli(source: Noise) -> None:
@@ -159,7 +159,7 @@ def test_bernoulli(source: Noise) -> None:
 
 def test_bernoulli_elements_are_independent(source: Noise) -> None:
     """Neighbouring coins, and one coin in two draws, are independent (error rate 10⁻⁶)."""
-    one, other = (source.bernoulli(np.full(100_000, CERTAIN // 4)).astype(np.int64) for _ in range(2))
+    first, second = (source.bernoulli(np.full(100_000, CERTAIN // 4)).astype(np.int64) for _ in range(2))
     chances = np.array([0.75, 0.25])
-    assert pair_agreement(one[0::2], one[1::2], chances) > FALSE_ALARM / 2
-    assert pair_agreement(one, other, chances) > FALSE_ALARM / 2
+    assert pair_agreement(first[0::2], first[1::2], chances) > FALSE_ALARM / 2
+    assert pair_agreement(first, second, chances) > FALSE_ALARM / 2

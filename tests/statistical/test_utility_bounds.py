@@ -17,7 +17,7 @@ from tests.support import quick_and_slow
 
 from wevent import RECIPES, Decision, Dynamic, Fixed, Privacy, Register, Slot
 from wevent.decisions.bounds import (
-    Bound,
+    ErrorBound,
     absorption_bound,
     distribution_bound,
     dynamic_absorption_bound,
@@ -119,7 +119,7 @@ def measure(recipe: str, people: People, kind: str, privacy: Privacy) -> Measure
     )
 
 
-def bound(recipe: str, people: People, measured: Measured, sensitivity: int) -> Bound:
+def bound(recipe: str, people: People, measured: Measured, sensitivity: int) -> ErrorBound:
     """The bound whose assumptions hold here: constant requirements, no backward requirement that binds."""
     sizes, free = people.sizes, [INFINITE] * len(people.sizes)
     if recipe == "pbd":

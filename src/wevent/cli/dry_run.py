@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def check_sources(options: RunOptions) -> None:
     """Say what publishing would do; raise the error that it would end with."""
     from wevent.errors import EmptyRegister
-    from wevent.store.feeding import last_due, nobody_served
+    from wevent.store.due_slots import last_due, nobody_served
     from wevent.store.totals import RunTotals
 
     config, moment = options.config, now()

@@ -29,7 +29,7 @@ def check_first_files(options: RunOptions) -> None:
     from wevent.config.requirement_files import read_requirement_file
     from wevent.errors import EmptyRegister
     from wevent.events.validation import AcceptanceWindow, EventValidator
-    from wevent.store.feeding import last_due
+    from wevent.store.due_slots import last_due
     from wevent.store.reconciling import check_new_stream
     from wevent.store.totals import RunTotals
 

@@ -33,7 +33,7 @@ def publish_until_stopped(options: RunOptions) -> int:
 
 def _publish(options: RunOptions, guard: SignalGuard) -> None:
     from wevent.errors import EmptyRegister, WeventError
-    from wevent.store.feeding import count_due
+    from wevent.store.due_slots import count_due
     from wevent.store.totals import RunTotals
 
     config, totals = options.config, RunTotals()
@@ -89,7 +89,8 @@ def _feed(options: RunOptions, session: Session, totals: RunTotals, guard: Signa
     """Feed the session, to the end of its sources or until a signal stops it."""
     from wevent.errors import InvalidSetting
     from wevent.store.clock import GuardedClock
-    from wevent.store.feeding import Feed, last_slot, publish_files
+    from wevent.store.due_slots import last_slot
+    from wevent.store.feeding import Feed, publish_files
     from wevent.store.sources import accept_files, follow, pipe
 
     config, last = options.config, last_slot(session, options.until)

@@ -37,7 +37,7 @@ _TINY, _HUGE = math.ulp(0), math.nextafter(math.inf, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ErrorBound:
     """An upper bound on the mean error per slot, in two parts."""
 
     change: float
@@ -68,7 +68,7 @@ def sampling_bound(budgets: Column, sizes: Column, sensitivity: float = 1) -> fl
 
 def distribution_bound(
     epsilons: Column, windows: Column, sizes: Column, *, cells: int, publications: int, sensitivity: float = 1
-) -> Bound:
+) -> ErrorBound:
     """PBD: `min(32 s²(4^s̃-1)/(3 s̃ eL²), Z + 32 s²(4^s̃-1)/(3 s̃ eR²))`, eL and eR the least and greatest E/w.
 
     The paper counts s̃ in windows of the smallest size; only the largest size bounds the spends of all people.
@@ -82,7 +82,7 @@ def distribution_bound(
     count = int(_integers("publications", [publications])[0])
     steps = ((4.0**count if count < 512 else math.inf) - 1) / (3 * count)
     publication = _two_ends(average, n, 16 * _noise(sensitivity) * steps)  # [Du25] App. 8.6.1
-    return Bound(_change(average / 2, n, cells, sensitivity), publication)
+    return ErrorBound(_change(average / 2, n, cells, sensitivity), publication)
 
 
 def absorption_bound(
@@ -95,7 +95,7 @@ def absorption_bound(
     nullified_error: float,
     nullified: float | None = None,
     sensitivity: float = 1,
-) -> Bound:
+) -> ErrorBound:
     """PBA, averaged over whole cycles of skipped slots, one publication and nullified slots.
 
     In the k-th slot of a cycle the offer is at least min(k, w)·E/(2w). The paper's proof has k·E/w (noise too
@@ -125,7 +125,7 @@ def dynamic_distribution_bound(
     cells: int,
     publications: int,
     sensitivity: float = 1,
-) -> Bound:
+) -> ErrorBound:
     """DPBD: the lemma for the deepest offer, min(backward_least, R/2) with R what a forward window has left.
 
     R begins at budget/2; a publication takes at most R/2 and at most `backward_most`. The paper averages over
@@ -145,7 +145,7 @@ def dynamic_distribution_bound(
     for _ in range(int(_integers("publications", [publications])[0])):
         left = np.maximum(left / 2, left - most)  # [Du25] App. 8.6.3, the fastest decline
     publication = _any_threshold(np.minimum(least, left / 2), n, _noise(sensitivity))
-    return Bound(_change(np.minimum(share, least), n, cells, sensitivity), publication)
+    return ErrorBound(_change(np.minimum(share, least), n, cells, sensitivity), publication)
 
 
 def dynamic_absorption_bound(
@@ -160,7 +160,7 @@ def dynamic_absorption_bound(
     nullified: float,
     nullified_error: float,
     sensitivity: float = 1,
-) -> Bound:
+) -> ErrorBound:
     """DPBA, averaged over whole cycles of skipped slots, one publication and nullified slots.
 
     In the k-th slot of a cycle a user has absorbed at least min(k, w) shares, w the least forward window in
@@ -185,7 +185,7 @@ def dynamic_absorption_bound(
         return _any_threshold(np.minimum(least, np.minimum(absorbed, left)), n, noise)
 
     publication = _cycle(error, int(w.max()) + 1, skipped, nullified, nullified_error)
-    return Bound(_change(np.minimum(share, least), n, cells, sensitivity), publication)
+    return ErrorBound(_change(np.minimum(share, least), n, cells, sensitivity), publication)
 
 
 def _two_ends(budgets: Floats, sizes: Floats, noise: float) -> float:

@@ -66,8 +66,8 @@ def weighted_sums(tally: Tally, weights: Weights, sizes: npt.NDArray[np.int64]) 
         One person's cell moves the sum of one cell by exactly their weight.
         The path taken depends on registered sizes and weights only, never on where people are.
     """
-    one = 1 << weights.bits
-    others = (weights.multiples != one) & (sizes > 0)
+    full = 1 << weights.bits
+    others = (weights.multiples != full) & (sizes > 0)
     sums = tally.total() << weights.bits
     if not others.any():
         return sums
@@ -75,7 +75,7 @@ def weighted_sums(tally: Tally, weights: Weights, sizes: npt.NDArray[np.int64]) 
     group = np.full(sizes.size, -1, np.int64)
     group[others] = which
     counts = tally.by_group(group, values.size)
-    return sums + np.asarray((values - one) @ counts, np.int64)
+    return sums + np.asarray((values - full) @ counts, np.int64)
 
 
 def add_noise(sums: Counts, threshold: int, bits: int, sensitivity: int, noise: Noise) -> Counts:

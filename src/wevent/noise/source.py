@@ -100,9 +100,9 @@ class Noise(ABC):
         while (live := (undecided > 0) & (rest > 0)).any():
             place, undecided, rest = place[live], undecided[live], rest[live]
             low = self._heads(undecided)
-            one = rest >= _CERTAIN >> 1
-            kept[place] += low * one
-            undecided = np.where(one, undecided - low, low)
+            high_bit = rest >= _CERTAIN >> 1
+            kept[place] += low * high_bit
+            undecided = np.where(high_bit, undecided - low, low)
             rest = (rest << 1) & (_CERTAIN - 1)
         return kept.reshape(things.shape)
 

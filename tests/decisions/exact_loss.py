@@ -1,4 +1,4 @@
-"""What estimators add noise to, and the exact loss of one person by all their draws."""
+"""Records what estimators add noise to, and computes the exact loss of one person by all their draws."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from wevent.decisions.evidence import PublicKnowledge
 from wevent.decisions.selection import Selection
 
 Ints = npt.NDArray[np.int64]
-Draw = Callable[[Ints, int], "Tap"]
-"""Counts (axes: row, cell) and a sensitivity come in; what noise was added to goes out."""
+Draw = Callable[[Ints, int], "RecordingNoise"]
+"""Draws for counts (axes: row, cell) and a sensitivity, and records them."""
 
 
-class Tap(Silent):
-    """Noise that adds nothing and writes down what it was added to, and at which price per unit."""
+class RecordingNoise(Silent):
+    """Noise that adds nothing and records the values it is added to, and the price per unit."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -38,25 +38,25 @@ def draw(
     s: int,
     public: PublicKnowledge | None = None,
     change: Callable[[Selection], Selection] = lambda chosen: chosen,
-) -> Tap:
-    """Choose and draw, four people being registered in every row."""
-    sizes, tap = np.full(budgets.size, 4), Tap()
+) -> RecordingNoise:
+    """Choose and draw, with four registered people in every row."""
+    sizes, noise = np.full(budgets.size, 4), RecordingNoise()
     selection = estimator.choose(budgets, sizes, s, public)
     if selection.threshold:
-        estimator.draw(RowTally(counts), change(selection), sizes, s, tap, public)
-    return tap
+        estimator.draw(RowTally(counts), change(selection), sizes, s, noise, public)
+    return noise
 
 
 def loss(draw: Draw, row: int, rows: int, moved: bool) -> Fraction:
-    """What somebody in a row loses by being there or not, or by being here or there: exact, in ε."""
+    """What a person in a row loses by presence, or by the choice between two cells: exact, in ε."""
     without, s = np.ones((rows, 3), np.int64), 2 if moved else 1
     full, other = without.copy(), without.copy()
     full[row, 0] += 1
     other[row, 1] += int(moved)
-    base, there = draw(other, s), draw(full, s)
-    assert len(base.calls) == len(there.calls)
+    first, second = draw(other, s), draw(full, s)
+    assert len(first.calls) == len(second.calls)
     total = Fraction(0)
-    for (a, price), (b, same) in zip(base.calls, there.calls, strict=True):
+    for (a, price), (b, same) in zip(first.calls, second.calls, strict=True):
         assert price == same
         total += int(np.abs(a - b).sum()) * price
     return total
