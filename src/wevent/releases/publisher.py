@@ -137,7 +137,7 @@ class Publisher(PublisherState):
         self.members.begin_slot()
         members, sizes = self.members, self.ledger.all_sizes
         if not sizes.any():
-            raise EmptyRegister(f"nobody is registered in slot {slot.number}; let somebody join first")
+            raise EmptyRegister(f"nobody is registered in slot {slot.number}; let a person join first")
         return self._reader.read(slot, members.register, members.rows(), members.groups, sizes)
 
     def _charge(self, context: object) -> Offer:
