@@ -31,7 +31,8 @@ from wevent.store.build import terms_of
 from wevent.store.changes import store_changes
 from wevent.store.clock import GuardedClock
 from wevent.store.database import Database
-from wevent.store.feeding import Feed, ReleaseCallback, last_slot, publish_files
+from wevent.store.due_slots import last_slot
+from wevent.store.feeding import Feed, ReleaseCallback, publish_files
 from wevent.store.opening import Agreement, open_agreed, open_store, system_clock, witness_of
 from wevent.store.planning import ChangeCounts
 from wevent.store.session import Session

@@ -100,7 +100,7 @@ def publications(strictest: Fixed, privacy: Privacy) -> int:
 
 
 def test_one_person_cannot_silence_auto(tmp_path: Path) -> None:
-    """The limits of `wevent init` refuse whoever could; the strictest that they allow leaves publications."""
+    """The limits of `wevent init` refuse everybody who could; the strictest that they allow leaves publications."""
     (tmp_path / "wevent.toml").write_text(example())
     chosen = read_config(tmp_path / "wevent.toml")
     with pytest.raises(InvalidRequirement, match="least_share"):

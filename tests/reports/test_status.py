@@ -91,13 +91,13 @@ def test_what_is_left_counts_everything_alive(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Path:
+def second_town(tmp_path: Path) -> Path:
     """A store with two streams over the same people, and a configuration for one of them."""
-    one = Town(tmp_path / "town.db", tmp_path / "one.json", _shared("one"))
-    two = Town(tmp_path / "town.db", tmp_path / "two.json", _shared("two", "5 min"))
-    one.ask({"ann": Fixed(1, 4), "bob": Fixed(1, 4), "eve": Fixed(2, 4)})
-    two.ask({"ann": Fixed(3, 2), "bob": Fixed(3, 2), "eve": None, "joe": Fixed(1, 1)})
-    with one.session() as first, two.session() as second:
+    first_town = Town(tmp_path / "town.db", tmp_path / "one.json", _shared("one"))
+    second_town = Town(tmp_path / "town.db", tmp_path / "two.json", _shared("two", "5 min"))
+    first_town.ask({"ann": Fixed(1, 4), "bob": Fixed(1, 4), "eve": Fixed(2, 4)})
+    second_town.ask({"ann": Fixed(3, 2), "bob": Fixed(3, 2), "eve": None, "joe": Fixed(1, 1)})
+    with first_town.session() as first, second_town.session() as second:
         for slot in (1, 2):
             first.release(random_rows(first, slot))
             second.release(random_rows(second, slot))
@@ -117,13 +117,13 @@ def _shared(name: str, width: str = "1 min") -> Config:
     )
 
 
-def test_what_streams_cost_together(two: Path) -> None:
+def test_what_streams_cost_together(second_town: Path) -> None:
     """Ann and bob are in both: 10 minutes of `two` cost 3, and at most three windows of 4 minutes of `one` 1 each."""
-    with open_database(two / "town.db", read_only=True) as database:
+    with open_database(second_town / "town.db", read_only=True) as database:
         found = read_combined_losses(database)
     assert [(line.people, line.epsilon, line.longest.stream) for line in found] == [(2, 6 * 10**9, "two")]
     assert "Together up to epsilon=6 in 10 min" in str(found[0])
-    page = officer_page([Judged(audit(read_history(open_database(two / "town.db"), "one")), {})], found)
+    page = officer_page([Judged(audit(read_history(open_database(second_town / "town.db"), "one")), {})], found)
     assert "What all streams together may cost" in page
     assert "ann" not in page
 
@@ -131,19 +131,19 @@ def test_what_streams_cost_together(two: Path) -> None:
 def test_groups_count_for_people_of_other_streams(tmp_path: Path) -> None:
     """Who is listed in one stream may be among the unlisted of another; who is listed nowhere, among those of both."""
     group = {"group": {"size": 50, "epsilon": 1, "window": 2}, "shared": True}
-    one = Town(tmp_path / "town.db", tmp_path / "1.json", config(stream={"name": "one"}, people=group))
+    first_town = Town(tmp_path / "town.db", tmp_path / "1.json", config(stream={"name": "one"}, people=group))
     other = {"group": {"size": 20, "epsilon": 2, "window": 2}, "shared": True}
-    two = Town(tmp_path / "town.db", tmp_path / "2.json", config(stream={"name": "two"}, people=other))
-    one.ask({"ann": Fixed(3, 4)})
-    two.ask({"bob": Fixed(5, 2)})
+    second_town = Town(tmp_path / "town.db", tmp_path / "2.json", config(stream={"name": "two"}, people=other))
+    first_town.ask({"ann": Fixed(3, 4)})
+    second_town.ask({"bob": Fixed(5, 2)})
     with open_database(tmp_path / "town.db", read_only=True) as database:
         found = {(line.people, line.epsilon // 10**9) for line in read_combined_losses(database)}
     assert found == {(1, 3 + 2 * 2), (1, 1 + 5), (20, 3)}
 
 
-def test_status(two: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status(second_town: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Accepted events are accounted for, and what streams cost together is said."""
-    monkeypatch.chdir(two)
+    monkeypatch.chdir(second_town)
     assert main(["status"]) == 0
     said = capsys.readouterr().out
     assert "events accepted: 2, of which released with their slot: 1, waiting for it: 1, lost with it: 0" in said
@@ -174,17 +174,17 @@ def _stop(_: object) -> None:
 
 
 def test_audit_of_a_configuration(
-    two: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    second_town: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The store comes from the configuration, a path or a URL, and not from both; all streams are one document."""
-    monkeypatch.chdir(two)
+    monkeypatch.chdir(second_town)
     said = {}
-    for words in ([], ["--config", "wevent.toml"], ["town.db"], [f"sqlite:///{two / 'town.db'}"]):
+    for words in ([], ["--config", "wevent.toml"], ["town.db"], [f"sqlite:///{second_town / 'town.db'}"]):
         assert main(["audit", *words, "--html", "report.html"]) == 0
         said[tuple(words)] = capsys.readouterr().out
     assert len(set(said.values())) == 1
     assert "every promise of all streams was kept" in said[()]
-    page = (two / "report.html").read_text("utf-8")
+    page = (second_town / "report.html").read_text("utf-8")
     assert page.count("<!doctype html>") == page.count("</html>") == 1
     assert page.count("<h2>Stream ") == 2
     assert main(["audit", "town.db", "--config", "wevent.toml"]) == 2
@@ -193,15 +193,15 @@ def test_audit_of_a_configuration(
     assert "stream one" not in capsys.readouterr().out
 
 
-def test_audit_as_json(two: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_audit_as_json(second_town: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """One JSON document says for every stream what was promised, spent and broken; numbers lose nothing."""
-    monkeypatch.chdir(two)
+    monkeypatch.chdir(second_town)
     assert main(["audit", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["kept"] is True
-    assert [stream["stream"] for stream in told["streams"]] == ["one", "two"]
-    assert told["together"][0]["epsilon"] == "6"
-    promise = told["streams"][0]["promises"][0]
+    output = json.loads(capsys.readouterr().out)
+    assert output["kept"] is True
+    assert [stream["stream"] for stream in output["streams"]] == ["one", "two"]
+    assert output["together"][0]["epsilon"] == "6"
+    promise = output["streams"][0]["promises"][0]
     assert (promise["epsilon"], promise["window"], promise["people"]) == ("1", 4, 2)
     assert promise["worst"]["allowed"] == "1"
 
@@ -229,11 +229,11 @@ def test_status_after_a_restore(
     assert (now.held_until, now.advice) == (3 + hold, [])
 
 
-def test_page_for_an_officer(two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_for_an_officer(second_town: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page says when and by what it was written, when slots were, what words mean, and settings in plain words."""
-    monkeypatch.chdir(two)
+    monkeypatch.chdir(second_town)
     assert main(["audit", "--html", "report.html"]) == 0
-    page = (two / "report.html").read_text("utf-8")
+    page = (second_town / "report.html").read_text("utf-8")
     assert re.search(r"<h1>.*</h1>\n<p>Written 20\d\d-\d\d-\d\dT[0-9:.]+Z by wevent \d+\.\d+\.\d+\.", page)
     assert re.search(rf"slots 1 to 3 \({show_instant(START)} to {show_instant(START + 3 * 60_000_000)}\)", page)
     for words in ("e<sup>epsilon</sup>", "A past is", "A ratio of 1.000 is normal", "length of a slot"):
@@ -247,13 +247,13 @@ def test_settings_in_words() -> None:
     """A group, a grid and levels are sentences; what has no words of its own is still plain."""
     group = {"size": 5000, "epsilon_units": 10**9, "window": 4}
     grid = {"west": 1, "south": 2, "east": 3, "north": 4, "columns": 5, "rows": 6, "other": None}
-    told = {
+    output = {
         key: value
         for _, key, value in settings_in_words(
             {"people.group": group, "cells": grid, "levels.windows": {"Hour": 4}, "new.key": {"a": True, "b": [1, 2]}}
         )
     }
-    assert told == {
+    assert output == {
         "people.group": "up to 5,000 are counted, each with epsilon 1 over 4 slots",
         "cells": "a grid of 5 columns and 6 rows, longitude 1 to 3, latitude 2 to 4",
         "levels.windows": "Hour: 4 slots",

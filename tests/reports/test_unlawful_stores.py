@@ -116,7 +116,7 @@ def fixed(epsilon: float, window: int) -> tuple[Any, ...]:
 LEAVE = ("leave",)
 
 MERGED = Store(
-    # u sits in row 0, merges into the younger row 1, then asks for a longer window, which has forgotten row 0
+    # a person in row 0 merges into the younger row 1, then requires a longer window, which has forgotten row 0
     [
         Change(0, 1, fixed(1, 2)),
         Change(1, 5, fixed(1, 2), 3.5, 3, 4),
@@ -148,7 +148,7 @@ OVERTAKEN = Store(
 )
 
 RESTORED = Store(
-    # slot 3 was given up; somebody comes back with a forward requirement and spends at once
+    # slot 3 was given up; a person comes back with a forward requirement and spends at once
     [Change(0, 1, fixed(1, 2)), Change(0, 4, ("dynamic", ONE, 2, ONE, 1), 2.5, 3, 3)],
     [(0.5,), (0.5,), None, (1,), (0,)],
     [(0, 1, 0)],
@@ -173,7 +173,7 @@ UNLAWFUL = {
         ),
         "had begun before it was stored",
     ),
-    "change in a slot whose files were handed over": (
+    "change in a slot whose events were taken": (
         replace(BEGUN, settings={"slots": {"closing": "files"}}),
         "had begun before it was stored",
     ),

@@ -53,8 +53,8 @@ def test_a_killed_live_stream(tmp_path: Path, moment: str) -> None:
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
     town.people(4)
     with town.session() as session:
-        told = [(f"person-{k % 4}", slot * WIDTH + k, CELLS[k % 3]) for slot in range(4) for k in range(10 + slot)]
-        session.intake.accept(sorted_events(session, told))
+        events = [(f"person-{k % 4}", slot * WIDTH + k, CELLS[k % 3]) for slot in range(4) for k in range(10 + slot)]
+        session.intake.accept(sorted_events(session, events))
         assert account(town) == EventAccount(46, 0, 46, 0)
         session.release(waiting_rows(session, 1))
         assert account(town) == EventAccount(46, 10, 36, 0)
@@ -98,8 +98,8 @@ def test_slots_that_are_given_up(tmp_path: Path) -> None:
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
     town.ask({"ann": Fixed(1, 2)})
     with town.session() as session:
-        told = [("ann", slot * WIDTH + k, "north") for slot in range(6) for k in range(3)]
-        session.intake.accept(sorted_events(session, told))
+        events = [("ann", slot * WIDTH + k, "north") for slot in range(6) for k in range(3)]
+        session.intake.accept(sorted_events(session, events))
         session.release(waiting_rows(session, 1))
     with town.session(shown=3) as session:
         assert session.next_slot == 4
@@ -114,8 +114,8 @@ def test_an_error_after_the_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
     town.people(4)
     with town.session() as session:
-        told = [(f"person-{k % 4}", slot * WIDTH + k, "east") for slot in range(3) for k in range(5)]
-        session.intake.accept(sorted_events(session, told))
+        events = [(f"person-{k % 4}", slot * WIDTH + k, "east") for slot in range(3) for k in range(5)]
+        session.intake.accept(sorted_events(session, events))
         with monkeypatch.context() as broken:
 
             def refuse(release: Any) -> Any:

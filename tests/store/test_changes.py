@@ -73,8 +73,8 @@ def test_accepted_events_keep_their_requirement(tmp_path: Path) -> None:
     town.ask({"ann": STRICT})
     with town.session() as session:
         session.release(random_rows(session, 1))
-        told = [("ann", (slot - 1) * WIDTH, "north") for slot in range(2, 7)]
-        session.intake.accept(sorted_events(session, told))
+        events = [("ann", (slot - 1) * WIDTH, "north") for slot in range(2, 7)]
+        session.intake.accept(sorted_events(session, events))
     town.ask({"ann": LENIENT}, now=START + 6 * WIDTH - 1)
     with town.session() as session:
         for slot in range(2, 7):
@@ -85,7 +85,7 @@ def test_accepted_events_keep_their_requirement(tmp_path: Path) -> None:
 
 
 def test_the_clock_is_read_under_the_lock(tmp_path: Path) -> None:
-    """Whoever waits for the right to write is judged by the time at which it was given, not by the time before."""
+    """A change that waits for the right to write is judged by the time at which it gets it, not by the time before."""
     town = make(tmp_path, slots={"closing": "arrival"})
     stream = open_stream(town.database, "town", town.config.fixed(), lambda: START, town.witness)
     held: list[bool] = []
@@ -145,7 +145,7 @@ def test_an_older_change_never_overtakes_a_newer_one(tmp_path: Path) -> None:
 
 
 def test_a_superseded_change_is_no_change(tmp_path: Path) -> None:
-    """Somebody who asks for several things before one slot is served as if only the last had been asked for."""
+    """A person who changes several times before one slot is served as if only the last change had been stored."""
     made: list[list[int]] = []
     for name, steps in (("one", [LENIENT]), ("many", [STRICT, Fixed(1, 6), LENIENT])):
         town = make(tmp_path, name)
@@ -285,8 +285,8 @@ def test_many_changes_go_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         town.ask(later)
         monkeypatch.setattr(changing, "MOST_AT_ONCE", 4)
     assert kept(whole) == kept(parts)
-    with whole.database.read() as one, parts.database.read() as two:
-        assert read_demand(one, 1) == read_demand(two, 1)
+    with whole.database.read() as first_town, parts.database.read() as second_town:
+        assert read_demand(first_town, 1) == read_demand(second_town, 1)
     before = kept(parts)
     with pytest.raises(InvalidRequirement):
         parts.ask({**{f"new-{k}": Fixed(1, 4) for k in range(9)}, "last": Fixed(0.0001, 4)})
@@ -344,22 +344,22 @@ def test_the_demand_is_what_people_require(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_second_stream_over_the_same_people(tmp_path: Path) -> None:
     """It is refused, with the line, unless it says that people are shared; a group may hold anybody's people."""
-    one = make(tmp_path, stream={"name": "one"})
-    one.ask({"ann": Fixed(1, 4)})
-    two = make(tmp_path, stream={"name": "two"})
-    two.ask({"bob": Fixed(1, 4)})
+    first_town = make(tmp_path, stream={"name": "one"})
+    first_town.ask({"ann": Fixed(1, 4)})
+    second_town = make(tmp_path, stream={"name": "two"})
+    second_town.ask({"bob": Fixed(1, 4)})
     with pytest.raises(SharedPeople, match=r"stream 'one'.*shared = true"):
-        two.ask({"eve": Fixed(1, 4), "ann": Fixed(1, 4)})
+        second_town.ask({"eve": Fixed(1, 4), "ann": Fixed(1, 4)})
     with pytest.raises(SharedPeople, match="stream 'two'"):
-        one.ask({"bob": Fixed(1, 4)})
-    one.ask({"ann": None})
+        first_town.ask({"bob": Fixed(1, 4)})
+    first_town.ask({"ann": None})
     with pytest.raises(SharedPeople):  # a person who left still has windows
-        two.ask({"ann": Fixed(1, 4)})
-    stream = open_stream(two.database, "two", two.config.fixed(), lambda: START, two.witness)
+        second_town.ask({"ann": Fixed(1, 4)})
+    stream = open_stream(second_town.database, "two", second_town.config.fixed(), lambda: START, second_town.witness)
     with pytest.raises(SharedPeople, match="line 7: a person"):
         changes = [RequirementChange("eve", Fixed(1, 4), line=6), RequirementChange("ann", Fixed(1, 4), line=7)]
-        store_changes(two.database, two.config, stream, changes, lambda: START - 1)
-    assert [change.person for change in kept(two, stream.id)] == [0]
+        store_changes(second_town.database, second_town.config, stream, changes, lambda: START - 1)
+    assert [change.person for change in kept(second_town, stream.id)] == [0]
     group = {"group": {"size": 5, "epsilon": 1, "window": 4}}
     with pytest.raises(SharedPeople, match="unlisted"):
         make(tmp_path, stream={"name": "three"}, people=group).ask({})
@@ -426,7 +426,7 @@ def test_many_changes_see_what_was_stored_meanwhile(tmp_path: Path, monkeypatch:
 def test_files_leave_what_people_set_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file changes nobody whose latest change was set, in parts or at once, unless it is to overwrite it.
 
-    Also not somebody who set what a file had required of them before, nor, in a sync, somebody whom it leaves out.
+    Also not a person who set what a file had required of them before, nor, in a sync, a person whom it leaves out.
     """
     town = make(tmp_path)
     everybody = ("ann", "bob", "dan", "eve")
@@ -452,7 +452,7 @@ def test_files_leave_what_people_set_themselves(tmp_path: Path, monkeypatch: pyt
         1,
     )  # bob comes back
     assert store(ChangePolicy(), "dan") == (0, 0, 1, 0, 0)
-    assert town.ask({"dan": None}, policy=file) == 1  # a file may always let somebody leave
+    assert town.ask({"dan": None}, policy=file) == 1  # a file may always let a person leave
     assert store(ChangePolicy(), "dan") == (0, 0, 0, 0, 1)
     assert store(replace(file, overwrite=True), *everybody) == (0, 0, 1, 0, 0)
     assert store(file, *everybody) == (0, 0, 0, 0, 0)

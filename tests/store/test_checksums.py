@@ -60,7 +60,7 @@ def test_every_column_of_every_table_is_sealed(town: Town) -> None:
             row = connection.execute(sa.select(table)).mappings().first()
         if row is None:
             continue
-        here = sa.and_(*(table.c[key.name] == row[key.name] for key in table.primary_key))
+        same_row = sa.and_(*(table.c[key.name] == row[key.name] for key in table.primary_key))
         for column in table.columns:
             if row[column.name] is None or not column.info.get("sealed", True):
                 continue
@@ -73,7 +73,7 @@ def test_every_column_of_every_table_is_sealed(town: Town) -> None:
             if column.primary_key or constrained:
                 continue  # other constraints refuse these changes already
             with pytest.raises(CorruptState, match="checksum"), town.database.write() as connection:
-                connection.execute(table.update().where(here).values({column.name: changed[column.name]}))
+                connection.execute(table.update().where(same_row).values({column.name: changed[column.name]}))
                 check_table(connection, table)
             seen.add(table.name)
     assert seen >= {"about", "streams", "people", "requirement_changes", "slots", "releases", "shown", "learned"}

@@ -48,7 +48,7 @@ ADVICE = {
 
 @pytest.mark.parametrize(("kind", "said"), [(kind, words) for kind, all_of in SAID.items() for words in all_of])
 def test_what_a_server_says(kind: str, said: str) -> None:
-    """Each is told apart, with advice that fits and without the password."""
+    """Each failure has words of its own, with advice that fits and without the password."""
     psycopg = pytest.importorskip("psycopg")
     with pytest.raises(StoreUnavailable) as caught, guarded(URL):
         raise sa.exc.OperationalError("SELECT 1", {"password": SECRET}, psycopg.OperationalError(said))

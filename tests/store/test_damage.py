@@ -91,7 +91,7 @@ def uses(path: Path, made: Town) -> Iterator[Callable[[], object]]:
 
 @pytest.mark.parametrize("flips", quick_and_slow([("pbd", 30)], [("pbd", 400), ("auto", 400)]))
 def test_flipped_bits(tmp_path: Path, flips: tuple[str, int]) -> None:
-    """A bit that flips where the file holds something is seen by the audit; whoever meets it gives a typed error."""
+    """The audit sees a bit that flips where the file holds something; a reader that meets it raises a typed error."""
     mechanism, many = flips
     made = town(tmp_path, mechanism)
     data, witness = (tmp_path / "town.db").read_bytes(), (tmp_path / "w.json").read_bytes()

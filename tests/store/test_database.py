@@ -63,16 +63,16 @@ def test_many_cells(tmp_path: Path) -> None:
 
 def test_many_streams(tmp_path: Path) -> None:
     """Streams in one store know nothing of each other."""
-    one = Town(tmp_path / "town.db", tmp_path / "one.json", config(stream={"name": "one"}))
+    first_town = Town(tmp_path / "town.db", tmp_path / "one.json", config(stream={"name": "one"}))
     other = config(stream={"name": "two"}, slots={"width": "5 min"}, people={"shared": True})
-    two = Town(tmp_path / "town.db", tmp_path / "two.json", other)
-    one.people(4)
-    two.people(2)
-    with one.session() as first, two.session() as second:
+    second_town = Town(tmp_path / "town.db", tmp_path / "two.json", other)
+    first_town.people(4)
+    second_town.people(2)
+    with first_town.session() as first, second_town.session() as second:
         for slot in (1, 2):
             first.release(random_rows(first, slot))
         second.release(random_rows(second, 1))
         assert (first.next_slot, second.next_slot) == (3, 2)
         assert (len(first.people), len(second.people)) == (4, 2)
-    assert audit(read_history(one.database, "one")).kept
-    assert audit(read_history(one.database, "two")).slots == 1
+    assert audit(read_history(first_town.database, "one")).kept
+    assert audit(read_history(first_town.database, "two")).slots == 1

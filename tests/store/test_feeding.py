@@ -1,4 +1,4 @@
-"""Slots are closed by a clock; what somebody does never changes what becomes of others."""
+"""Slots are closed by a clock; what one person does never changes what becomes of others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from wevent.events.gathering import Listing, SlotRows, gather
 from wevent.events.timeline import show_instant
 from wevent.releases.release import Release
 from wevent.store.accounting import read_tallies
-from wevent.store.feeding import Feed, last_slot, publish_files
+from wevent.store.due_slots import last_slot
+from wevent.store.feeding import Feed, publish_files
 from wevent.store.sources import accept_files, follow
 
 Line = tuple[str, int, int, str]
@@ -53,10 +54,10 @@ def run(town: Town, lines: Sequence[Line]) -> tuple[list[tuple[int, int]], list[
     fates = []
     with town.session(clock) as session:
 
-        def told(release: Release) -> None:
+        def on_release(release: Release) -> None:
             closed.append((release.slot, clock()))
 
-        feed = Feed(session, told)
+        feed = Feed(session, on_release)
         spy(session, "release", lambda given: rows.append(given.cells.tolist()))
         waiting = sorted(lines, key=lambda line: line[1])
         for second in range(0, 400, 10):
@@ -69,9 +70,9 @@ def run(town: Town, lines: Sequence[Line]) -> tuple[list[tuple[int, int]], list[
     return closed, rows, fates
 
 
-lines = st.lists(
+line_lists = st.lists(
     st.tuples(
-        st.sampled_from(["person-0", "person-1", "person-2", "stranger"]),
+        st.sampled_from(["person-0", "person-1", "person-2", "unlisted"]),
         st.integers(0, 399),
         st.integers(-30, 420),
         st.sampled_from([*CELLS, "nowhere"]),
@@ -81,24 +82,24 @@ lines = st.lists(
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(lines, st.sampled_from(["person-0", "person-1", "stranger"]))
-def test_others_change_nothing(tmp_path_factory: pytest.TempPathFactory, told: list[Line], gone: str) -> None:
+@given(line_lists, st.sampled_from(["person-0", "person-1", "unlisted"]))
+def test_others_change_nothing(tmp_path_factory: pytest.TempPathFactory, lines: list[Line], gone: str) -> None:
     """With and without one user's events, every other row, closing time and refusal is the same."""
     folder = tmp_path_factory.mktemp("streams")
-    with_them = run(live(folder, "with"), told)
-    without = run(live(folder, "without"), [line for line in told if line[0] != gone])
+    with_them = run(live(folder, "with"), lines)
+    without = run(live(folder, "without"), [line for line in lines if line[0] != gone])
     assert with_them[0] == without[0]
     place = {"person-0": 0, "person-1": 1}.get(gone)
-    for here, there in zip(with_them[1], without[1], strict=True):
-        assert [cell for k, cell in enumerate(here) if k != place] == [
-            cell for k, cell in enumerate(there) if k != place
+    for with_row, without_row in zip(with_them[1], without[1], strict=True):
+        assert [cell for k, cell in enumerate(with_row) if k != place] == [
+            cell for k, cell in enumerate(without_row) if k != place
         ]
     assert [fate for fate in with_them[2] if fate[0][0] != gone] == without[2]
 
 
 def test_the_clock_closes(tmp_path: Path) -> None:
     """Slots close at their end plus the lateness, also without events; late and future events are refused."""
-    told: list[Line] = [
+    lines: list[Line] = [
         ("person-0", 5, 3, "north"),
         ("person-1", 85, 59, "south"),  # 25 seconds late: still taken
         ("person-2", 95, 59, "south"),  # its slot closed at 90
@@ -107,7 +108,7 @@ def test_the_clock_closes(tmp_path: Path) -> None:
         ("person-3", 100, -1, "north"),
     ]
     town = live(tmp_path)
-    closed, rows, fates = run(town, told)
+    closed, rows, fates = run(town, lines)
     assert closed == [(slot, START + (60 * slot + 30) * 1_000_000) for slot in range(1, 7)]
     assert rows[0] == [0, 1, -1, -1]
     assert rows[1] == [-1, -1, 2, -1]
@@ -237,8 +238,8 @@ def test_the_group(tmp_path: Path) -> None:
     town = Town(tmp_path / "t.db", tmp_path / "t.json", chosen)
     town.people(2)
     events = tmp_path / "events.csv"
-    unlisted = [f"stranger-{k},{iso(k)},north" for k in range(9)]
-    events.write_text("\n".join(["user,time,place", *unlisted, f"stranger-0,{iso(20)},south"]) + "\n")
+    unlisted = [f"unlisted-{k},{iso(k)},north" for k in range(9)]
+    events.write_text("\n".join(["user,time,place", *unlisted, f"unlisted-0,{iso(20)},south"]) + "\n")
     counts: list[list[int]] = []
     with town.session() as session:
         feed = Feed(session, lambda release: None)

@@ -251,7 +251,7 @@ def test_a_whole_object_needs_no_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("gone", ["person-0", "person-3"])
 def test_others_change_nothing(gone: str, tmp_path: Path) -> None:
-    """Over a pause, a rotation and a slow reading: without somebody's lines, what becomes of others is the same."""
+    """Over a pause, a rotation and a slow reading: without one person's lines, what becomes of others is the same."""
     found = []
     for name, left_out in (("with", ""), ("without", gone)):
         folder = tmp_path / name
@@ -260,8 +260,8 @@ def test_others_change_nothing(gone: str, tmp_path: Path) -> None:
         rows: list[tuple[int, list[int]]] = []
 
         def write(first: int, last: int, path: Path = path, left_out: str = left_out) -> None:
-            mine = [line(k) for k in range(first, last) if f"person-{k % 4}" != left_out]
-            append(path, b"".join(mine))
+            kept_lines = [line(k) for k in range(first, last) if f"person-{k % 4}" != left_out]
+            append(path, b"".join(kept_lines))
 
         for second in (90, 250):
             write(second * 10 - 900, second * 10)
@@ -282,8 +282,8 @@ def test_others_change_nothing(gone: str, tmp_path: Path) -> None:
         found.append(rows)
     place = int(gone[-1])
     assert len(found[0]) >= 4
-    for (number, cells), (other, fewer) in zip(*found, strict=True):
-        assert number == other
+    for (number, cells), (second_file, fewer) in zip(*found, strict=True):
+        assert number == second_file
         assert fewer[place] == -1
         assert [cell for k, cell in enumerate(cells) if k != place] == [
             cell for k, cell in enumerate(fewer) if k != place
@@ -324,11 +324,11 @@ def test_inode_and_content(tmp_path: Path) -> None:
     old, new = tmp_path / "x.csv", tmp_path / "x.csv.1"
     old.write_bytes(b"user,time,place\n" + b"a,b,c\n" * 20)
     new.write_bytes(b"user,time,place\n" + b"d,e,f\n" * 20)
-    with old.open("rb") as one, new.open("rb") as other:
-        short = ReadPosition("x", inode(one), 16, 2, fingerprint(one, 16))
-        assert (short.fits(one), short.fits(other)) == (True, False)
-        long = ReadPosition("x", "another", 100, 9, fingerprint(one, 100))
-        assert (long.fits(one), long.fits(other)) == (True, False)
+    with old.open("rb") as first_file, new.open("rb") as second_file:
+        short = ReadPosition("x", inode(first_file), 16, 2, fingerprint(first_file, 16))
+        assert (short.fits(first_file), short.fits(second_file)) == (True, False)
+        long = ReadPosition("x", "another", 100, 9, fingerprint(first_file, 100))
+        assert (long.fits(first_file), long.fits(second_file)) == (True, False)
     old.rename(tmp_path / "x-20240501.csv")
     assert find_again(old, long) == tmp_path / "x-20240501.csv"
     assert find_again(tmp_path / "y.csv", long) is None

@@ -203,8 +203,8 @@ def test_a_role_that_may_only_read(address: str, tmp_path: Path) -> None:
         assert "open-sesame" not in str(caught.value)
         with pytest.raises(StoreUnavailable, match="no database of the name 'nowhere'"):
             open_database(url.set(database="nowhere").render_as_string(hide_password=False))
-        with pytest.raises(StoreUnavailable, match="does not let the user 'stranger' in"):
-            open_database(url.set(username="stranger").render_as_string(hide_password=False))
+        with pytest.raises(StoreUnavailable, match="does not let the user 'nobody' in"):
+            open_database(url.set(username="nobody").render_as_string(hide_password=False))
     finally:
         with town.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql("DROP OWNED BY onlooker")
@@ -237,7 +237,7 @@ def test_damage(town: Town) -> None:
 def test_a_change_stored_between_two_reads_is_not_lost(
     town: Town, slot: int, reads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Changes and their newest number are read in one snapshot: a commit in between is heard in the next slot."""
+    """Changes and their newest number are read in one snapshot: a commit in between takes effect in the next slot."""
     for number in range(1, slot):
         with town.session() as session:
             session.release(random_rows(session, number))
@@ -305,7 +305,7 @@ def test_one_newcomer_in_two_streams_at_once(address: str, tmp_path: Path, monke
     towns = [Town(url, tmp_path / f"{name}.json", config(stream={"name": name})) for name in ("one", "two")]
     for town in towns:
         town.ask({town.config.stream.name: Fixed(1, 4)})
-    both, refuse, told = threading.Barrier(2), sharing.refuse_shared_people, list[str]()
+    both, refuse, outcomes = threading.Barrier(2), sharing.refuse_shared_people, list[str]()
 
     def meet(*given: Any) -> None:
         refuse(*given)
@@ -317,15 +317,15 @@ def test_one_newcomer_in_two_streams_at_once(address: str, tmp_path: Path, monke
     def ask(town: Town) -> None:
         try:
             town.ask({"n": Fixed(1, 4)}, START)
-            told.append("stored")
+            outcomes.append("stored")
         except SharedPeople:
-            told.append("refused")
+            outcomes.append("refused")
 
     threads = [threading.Thread(target=ask, args=(town,)) for town in towns]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(told) == ["refused", "stored"]
+    assert sorted(outcomes) == ["refused", "stored"]
     for town in towns:
         town.database.close()

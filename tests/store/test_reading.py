@@ -168,7 +168,7 @@ def test_a_writer_that_begins_while_a_copy_is_read(tmp_path: Path) -> None:
 
 
 def test_reading_refuses_to_write(copy: Path) -> None:
-    """A store that was opened for reading writes nothing, whoever asks."""
+    """A store that was opened for reading writes nothing, whatever is called."""
     reader = open_database(copy / "town.db", read_only=True)
     with pytest.raises(StoreUnavailable, match="for reading"), reader.write():
         pass

@@ -221,21 +221,21 @@ def test_a_stream_never_begins_anew() -> None:
 
 def test_a_stale_witness_is_refused(tmp_path: Path) -> None:
     """A host whose witness is from before another host went on does not draw slots again after a restore there."""
-    here = Town(tmp_path / "town.db", tmp_path / "here" / "witness.json")
-    here.people(3)
-    publish(here, 10)
+    first_host = Town(tmp_path / "town.db", tmp_path / "here" / "witness.json")
+    first_host.people(3)
+    publish(first_host, 10)
     (tmp_path / "there").mkdir()
-    (tmp_path / "there" / "witness.json").write_text(here.witness.path.read_text())
-    with here.session():
+    (tmp_path / "there" / "witness.json").write_text(first_host.witness.path.read_text())
+    with first_host.session():
         pass  # another host goes on
-    backup = copy(here, tmp_path / "backup.db")
-    publish(here, 10)
-    there = Town(backup, tmp_path / "there" / "witness.json")
+    backup = copy(first_host, tmp_path / "backup.db")
+    publish(first_host, 10)
+    second_host = Town(backup, tmp_path / "there" / "witness.json")
     with pytest.raises(WitnessMissing, match="older than the store"):
-        there.session()
+        second_host.session()
     with pytest.raises(WitnessMissing, match="older than the store"):
-        there.ask({"person-0": Fixed(0.1, 4)})
-    with there.session(shown=20) as session:
+        second_host.ask({"person-0": Fixed(0.1, 4)})
+    with second_host.session(shown=20) as session:
         assert session.next_slot == 21
 
 
@@ -296,7 +296,7 @@ def test_a_change_that_the_witness_does_not_learn(town: Town) -> None:
 
 
 def test_carried_people_are_promised_more(tmp_path: Path) -> None:
-    """The witness knows windows as the ledger keeps them: longer by the slots that somebody is carried."""
+    """The witness knows windows as the ledger keeps them: longer by the slots that a person is carried."""
     chosen = config(people={"presence": "carry", "carry": 5}, privacy={"neighbours": "substitution"})
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
     town.ask({"person-0": Fixed(1, 4)})

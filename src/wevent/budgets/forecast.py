@@ -24,7 +24,7 @@ MOST = 256
 _AT_ONCE = 2**20
 """Fewer, if their histories have more slots than this in all."""
 
-Rows = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int64]
 
 
 def paced_parts(epsilon: Units, window: npt.NDArray[np.int64], interval: int) -> Units:
@@ -82,7 +82,7 @@ def sample_size(span: int) -> int:
     return max(16, min(MOST, _AT_ONCE // span))
 
 
-def sample_levels(levels: Rows, most: int) -> tuple[Rows, Rows]:
+def sample_levels(levels: Places, most: int) -> tuple[Places, Places]:
     """Places spread evenly over the levels, at least one of each, ascending; and how many each stands for."""
     if levels.size <= most:
         return np.arange(levels.size), np.ones(levels.size, np.int64)

@@ -7,6 +7,7 @@ them keep the invariant of rows, which `budgets.pasts` states.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import astuple
 from itertools import takewhile
 from typing import Any
 
@@ -21,7 +22,7 @@ from wevent.budgets.placement import Placement, terms_of
 from wevent.budgets.refusals import INDIVIDUAL, longest_window, refuse_infeasible, refuse_oversize
 from wevent.budgets.single import Single
 from wevent.cohorts.register import Register
-from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
+from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.cohorts.requirement_change import RequirementChange
 from wevent.errors import AlreadyRegistered, SlotOutOfOrder, UnknownUser, WrongRequirementKind, WrongShape
 
@@ -229,32 +230,27 @@ class Membership(Single):
 
     def _open_all(self) -> None:
         """Open the rows of the register as it was declared: nobody has a past."""
-        register, ledger = self.register, self.ledger
+        register, ledger, table = self.register, self.ledger, self.register.table
         grouped = np.isin(np.arange(register.required.size), list(register.groups.values()))
-        moving = np.array([isinstance(r, Dynamic) for r in register.table], bool)[register.required]
-        single = moving & ~grouped
-        outside, individual = int((~single).sum()), int(single.sum())
-        many = (outside, individual) if ledger.fast else (outside + individual, 0)
-        refuse_oversize(ledger, max(map(longest_window, register.table), default=1), *many)
-        for requirement in register.table:
-            ledger.remember(requirement)
-        place = np.full(register.required.size, -1, np.int64)
-        sides = [r for k in register.required[~moving].tolist() if isinstance(r := register.table[k], Fixed)]
-        place[~moving] = ledger.open_fixed(
-            np.array([side.units for side in sides], np.int64),
-            np.array([side.window for side in sides], np.int64),
-            register.sizes[~moving],
-        )
-        for row in np.flatnonzero(moving & grouped).tolist():
-            place[row] = ledger.open_row(register.table[int(register.required[row])], int(register.sizes[row]))
-        if single.any():
-            place[single] = ledger.open_dynamic(ledger.levels(register.table)[register.required[single]])
-        self.groups = {name: int(place[row]) for name, row in register.groups.items()}
+        moving = np.array([isinstance(requirement, Dynamic) for requirement in table], bool)[register.required]
+        fixed, single = ~moving & ~grouped, moving & ~grouped
+        many = int(single.sum())
+        outside, individual = (grouped.size - many, many) if ledger.fast else (grouped.size, 0)
+        refuse_oversize(ledger, max(map(longest_window, table), default=1), outside, individual)
+        levels = ledger.levels(table)
+        terms = np.array([terms_of(requirement) or (0, 0) for requirement in table], np.int64).reshape(-1, 2)
+        terms = terms[register.required[fixed]]
+        rows = np.empty(grouped.size, np.int64)
+        rows[fixed] = ledger.open_fixed(terms[:, 0], terms[:, 1], register.sizes[fixed])
+        for row in np.flatnonzero(grouped).tolist():
+            rows[row] = ledger.open_row(table[register.required[row]], int(register.sizes[row]))
+        if many:
+            rows[single] = ledger.open_dynamic(levels[register.required[single]])
+        self.groups = {name: int(rows[row]) for name, row in register.groups.items()}
         self.placement = Placement(ledger, tuple(sorted(self.groups.values())))
-        for row, side, group in zip(place[~moving].tolist(), sides, grouped[~moving].tolist(), strict=True):
-            if not group:
-                self.placement.share((side.units, side.window), row)
-        register.place_all(place)
+        for (units, window), row in zip(terms.tolist(), rows[fixed].tolist(), strict=True):
+            self.placement.share((units, window), row)
+        register.place_all(rows)
 
     def _all_individual(self) -> bool:
         """Whether position k is individual row k, for all."""
@@ -269,17 +265,14 @@ class Membership(Single):
 
     def state(self) -> dict[str, Any]:
         """Everything but the ledger, as plain values; users and groups must be named by strings or whole numbers."""
-        pasts = {"entered": self._entered, "departed": self._departed}
         return {
             "register": self.register.state(),
             "placement": self.placement.state(),
             "groups": [list(pair) for pair in self.groups.items()],
             "shares": list(self.admission.shares),
             "begun": self._begun,
-            **{
-                name: [[user, list(past.rows), past.last, past.own] for user, past in kept.items()]
-                for name, kept in pasts.items()
-            },
+            "entered": [[user, *astuple(past)] for user, past in self._entered.items()],
+            "departed": [[user, *astuple(past)] for user, past in self._departed.items()],
         }
 
     @classmethod

@@ -106,7 +106,7 @@ class Placement:
             if cohort is not None:
                 ledger.cover(cohort, past)
                 check_placed(ledger, cohort, past)
-                target = {source: cohort if into == row else into for source, into in target.items()} | {row: cohort}
+                target[row] = cohort
                 moved += ledger.size(row)
                 ledger.resize(cohort, ledger.size(cohort) + ledger.size(row))
                 ledger.resize(row, 0)
@@ -114,6 +114,8 @@ class Placement:
                     self._empty[row] = ledger.slot - 1  # people who left it lately may come back to its past
                 else:
                     self._free(row)
+        for row in reversed(target):  # a row may merge into one that merges later
+            target[row] = target.get(target[row], target[row])
         register.move_rows(target)
         return moved
 

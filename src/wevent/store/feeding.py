@@ -15,25 +15,19 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from wevent.config.model import Config
-from wevent.errors import EmptyRegister, InvalidSetting
 from wevent.events.files import GroupedFiles
 from wevent.events.following import ReadPosition
 from wevent.events.formats import Reader
 from wevent.events.gathering import gather
 from wevent.events.refusals import advise
-from wevent.events.timeline import show_instant
 from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 from wevent.releases.release import Release
 from wevent.store.accounting import replace_refused
 from wevent.store.clock import ClockReading, GuardedClock
+from wevent.store.due_slots import check_served, last_slot
 from wevent.store.effect import slots_begun_by_files
-from wevent.store.requirements import first_registered
 from wevent.store.session import Session
 from wevent.store.totals import RunTotals
-
-MOST_SLOTS = 1_000_000
-"""More slots than this in one go are more likely a wrong year than an intention."""
 
 ReleaseCallback = Callable[[Release], None]
 """Called with every release, as it was read back from the store."""
@@ -75,35 +69,6 @@ def _agree(first: int, last: int) -> None:
     """Agree to any number of slots."""
 
 
-def last_slot(session: Session, until: int | None, now: int | None = None) -> int:
-    """The last slot of a session that may be released."""
-    return last_due(session.config, session.next_slot, until, session.writer.clock() if now is None else now)
-
-
-def last_due(config: Config, next_slot: int, until: int | None, now: int) -> int:
-    """The last slot that may be released: by the operator's word, or by the clock; never by an event."""
-    closed = _closed(config, until, now)
-    if closed - next_slot >= MOST_SLOTS:
-        raise InvalidSetting(
-            f"{closed - next_slot + 1:,} slots are due, and at most {MOST_SLOTS:,} are released in one go; "
-            "say where to stop (`--until`)"
-        )
-    return closed
-
-
-def count_due(session: Session, until: int | None) -> int:
-    """How many slots are due and not released."""
-    return max(0, _closed(session.config, until, session.writer.clock()) - session.next_slot + 1)
-
-
-def _closed(config: Config, until: int | None, now: int) -> int:
-    slots, timeline = config.slots, config.slots.timeline
-    if until is None and slots.closing == "operator":
-        return 0
-    closed = timeline.closed(now, slots.lateness if slots.closing == "arrival" else 0)
-    return closed if until is None else min(closed, timeline.closed(until))
-
-
 def publish_files(
     session: Session,
     files: Sequence[Path],
@@ -137,7 +102,7 @@ def publish_files(
         totals.add_tallies(grouped.tallies, grouped.seen, grouped.unusable)
         if not allow_empty:
             totals.check_acceptable(last - first + 1)
-            _check_served(session, last)
+            check_served(session, last)
         with stops.interruptible():
             confirm(first, last)
         with session.writer.transaction() as connection:
@@ -233,7 +198,7 @@ class Feed:
         if due > 0 and not allow_empty:
             if not self.session.intake.waits(last):
                 self.totals.check_acceptable(due)
-            _check_served(self.session, last)
+            check_served(self.session, last)
         with self.stops.interruptible():
             confirm(self.session.next_slot, last)
         self.close(last)
@@ -287,28 +252,6 @@ class Feed:
                 else "the clock is back; slots are closed again"
             )
         return reading
-
-
-def _check_served(session: Session, last: int) -> None:
-    """Refuse to release slots that are all over before anybody's requirement holds: each of them would be lost."""
-    with session.writer.database.read() as connection:
-        from_slot = first_registered(connection, session.writer.stream.id)
-    if session.config.people.group is None and (from_slot is None or from_slot > last):
-        raise nobody_served(session.config, session.next_slot, last, from_slot)
-
-
-def nobody_served(config: Config, first: int, last: int, from_slot: int | None) -> EmptyRegister:
-    """The error for slots in which nobody is registered."""
-    when = (
-        ""
-        if from_slot is None
-        else f": requirements hold from slot {from_slot:,} on ({show_instant(config.slots.timeline.start(from_slot))})"
-    )
-    return EmptyRegister(
-        f"nobody is registered in slots {first:,} to {last:,}{when}, since a requirement holds in slots that begin "
-        "after it was stored. Nothing was charged. Publish the past with closing = 'files'; `--allow-empty` gives "
-        "these slots up"
-    )
 
 
 def _validator(session: Session) -> EventValidator:
