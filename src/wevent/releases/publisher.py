@@ -25,7 +25,7 @@ from wevent.events.slot import Slot
 from wevent.noise import Noise, SecureNoise
 from wevent.releases.journal import Charge, Journal, MemoryJournal, Outcome
 from wevent.releases.mechanism import Mechanism as Mechanism
-from wevent.releases.release import Decision, Raw, Release, Trace, expected_error
+from wevent.releases.release import Decision, RawCounts, Release, Trace, expected_error
 from wevent.releases.state import PublisherState
 from wevent.settings import Privacy
 from wevent.units import Units
@@ -178,7 +178,7 @@ class Publisher(PublisherState):
             selection.threshold / 1e9,
             shown.standard_error,
             expected_error(selection),
-            None if shown.evidence is None else Raw(shown.evidence.counts, np.sqrt(shown.evidence.variance)),
+            None if shown.evidence is None else RawCounts(shown.evidence.counts, np.sqrt(shown.evidence.variance)),
             self.estimator.assumption,
             self.domain.names,
         )
