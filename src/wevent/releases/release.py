@@ -51,7 +51,7 @@ class ExpectedError:
 class RawCounts:
     """What a publication said before any filter: noisy counts and the root of their expected squared error.
 
-    Whoever keeps these can filter or smooth the history again, at no cost (`releases.smoothing`).
+    These allow to filter or smooth the history again, at no cost (`releases.smoothing`).
     """
 
     counts: Counts | npt.NDArray[np.float64] = field(repr=False)

@@ -124,9 +124,9 @@ def read_releases(connection: Connection, stream: int, cells: int, first: int, l
     both = releases.outerjoin(shown, (shown.c.stream == releases.c.stream) & (shown.c.slot == releases.c.slot))
     filtered = (shown.c.counts.label("view"), shown.c.standard_error.label("view_error"), shown.c.assumption)
     wanted = sa.select(releases, *filtered).select_from(both)
-    mine = wanted.where(releases.c.stream == stream, releases.c.slot.between(first, last))
+    wanted = wanted.where(releases.c.stream == stream, releases.c.slot.between(first, last))
     source, noisy = -1, _frozen(np.empty(0, np.int64), np.empty(0))
-    for kept in connection.execute(mine.order_by(releases.c.slot)):
+    for kept in connection.execute(wanted.order_by(releases.c.slot)):
         published = kept.decision == Decision.PUBLISHED.value
         if kept.source != source and (published or kept.view is None):
             source, noisy = kept.source, _published(connection, stream, cells, kept)
