@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wevent.mechanisms import sample as sample  # not in __all__: `import *` must not shadow `random.sample`
     from wevent.mechanisms import uniform as uniform  # nor `random.uniform`
     from wevent.releases.publisher import Mechanism, Publisher
-    from wevent.releases.release import Decision, ExpectedError, Raw, Release, Trace
+    from wevent.releases.release import Decision, ExpectedError, RawCounts, Release, Trace
     from wevent.settings import Limits, Privacy
 
 __version__ = "0.1.0"
@@ -38,7 +38,7 @@ __all__ = [
     "Privacy",
     "Publisher",
     "PublisherOptions",
-    "Raw",
+    "RawCounts",
     "Register",
     "Release",
     "RequirementChange",
@@ -62,7 +62,7 @@ _MODULES = {
     "wevent.events.slot": "Slot",
     "wevent.mechanisms": "RECIPES PublisherOptions auto ba bd dpba dpbd pba pbd sample uniform",
     "wevent.releases.publisher": "Mechanism Publisher",
-    "wevent.releases.release": "Decision ExpectedError Raw Release Trace",
+    "wevent.releases.release": "Decision ExpectedError RawCounts Release Trace",
     "wevent.settings": "Limits Privacy",
     "wevent.facade": "Store",
 }

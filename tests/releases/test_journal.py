@@ -17,10 +17,10 @@ def release(slot: int) -> Release:
 def test_kept_releases_come_back() -> None:
     """The very same release, and None for a slot that was never there."""
     journal = MemoryJournal()
-    one = release(1)
+    first = release(1)
     assert journal.find(1) is None
-    assert journal.settle(Outcome(one)) is one
-    assert journal.find(1) is one
+    assert journal.settle(Outcome(first)) is first
+    assert journal.find(1) is first
     assert journal.find(2) is None
 
 

@@ -65,7 +65,7 @@ def opened(folder: Path, closing: str = "operator", **people: Any) -> Town:
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["one process", "opened again"])
-def test_an_operator_lists_somebody_between_two_batches(tmp_path: Path, again: bool) -> None:
+def test_an_operator_lists_a_person_between_two_batches(tmp_path: Path, again: bool) -> None:
     """Accepted as an unlisted person, listed, accepted again: one person, in one row, with one of both cells."""
     town = opened(tmp_path)
     session = town.session()
@@ -85,7 +85,7 @@ def test_an_operator_lists_somebody_between_two_batches(tmp_path: Path, again: b
 
 
 def test_arrival_with_lateness(tmp_path: Path) -> None:
-    """Listed while a slot is under way, somebody counts in the group until their first slot, in each slot once."""
+    """Listed while a slot is under way, a person counts in the group until their first slot, in each slot once."""
     town, clock = opened(tmp_path, "arrival"), Hand()
     with town.session(clock) as session:
         seen, feed = watched(session), Feed(session, lambda release: None)
@@ -102,7 +102,7 @@ def test_arrival_with_lateness(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_files_are_resolved_slot_by_slot(tmp_path: Path, form: str) -> None:
-    """Listed while files are released, somebody counts in the group until their first slot, in each slot once."""
+    """Listed while files are released, a person counts in the group until their first slot, in each slot once."""
     town = opened(tmp_path, "files")
     path = tmp_path / "events.csv"
     lines = [f"{user},{iso(slot * 60 + 5)},{CELLS[slot % 3]}" for user in ("ann", "xan", "yve") for slot in range(6)]
@@ -145,7 +145,7 @@ def test_listed_for_later(tmp_path: Path) -> None:
 
 
 def test_who_left_counts_nowhere(tmp_path: Path) -> None:
-    """Somebody who left, or withdrew before their first slot, is counted nowhere, whatever their events say."""
+    """A person who left, or withdrew before their first slot, is counted nowhere, whatever their events say."""
     town = opened(tmp_path)
     with town.session() as session:
         Feed(session, lambda release: None).close(1)
@@ -175,7 +175,7 @@ def test_leaving_and_returning_in_one_slot(tmp_path: Path) -> None:
 
 
 def test_a_refused_requirement_lists(tmp_path: Path) -> None:
-    """Whoever was listed with a requirement that could not be met counts nowhere, not in the group, from then on."""
+    """A person listed with a requirement that could not be met counts nowhere, not in the group, from then on."""
     strict = {"mechanism": "uniform"}  # which serves everybody by the strictest, and refuses stricter ones later
     town = Town(tmp_path / "t.db", tmp_path / "t.json", config(people=GROUP, privacy=strict, slots={"ahead": "1 h"}))
     town.ask({"ann": Fixed(1, 4)})
@@ -187,13 +187,13 @@ def test_a_refused_requirement_lists(tmp_path: Path) -> None:
         feed.close(3)
         registered = 1 in session._publisher.members.register
     with town.database.read() as connection:
-        refused = [wish.refused for wish in read_changes(connection, 1, 2)]
+        refused = [change.refused for change in read_changes(connection, 1, 2)]
     assert [sum(unlisted) for _, unlisted in seen] == [0, 0, 0]
     assert (refused, registered) == ([True], False)
 
 
 def test_newcomers_are_taken_at_once(tmp_path: Path) -> None:
-    """Somebody who is listed is known to the next batch of events, not only after the next slot was closed."""
+    """A person who is listed is known to the next batch of events, not only after the next slot was closed."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json", config(slots={"ahead": "1 h"}))
     town.ask({"ann": Fixed(1, 4)})
     with town.session() as session:
@@ -211,7 +211,7 @@ def test_newcomers_are_taken_at_once(tmp_path: Path) -> None:
 
 
 def test_what_is_carried_is_wiped(tmp_path: Path) -> None:
-    """The store holds where somebody was last seen while they are carried; not after that, nor after they left."""
+    """The store holds where a person was last seen while they are carried; not after that, nor after they left."""
     carry = {"presence": "carry", "carry": 3}
     chosen = config(people=carry, privacy={"neighbours": "substitution"}, slots={"ahead": "1 h"})
     town = Town(tmp_path / "t.db", tmp_path / "t.json", chosen)
@@ -276,9 +276,9 @@ def spends_by_person(town: Town) -> dict[int, dict[int, int]]:
         ).all()
     found: dict[int, dict[int, int]] = {}
     for slot, change_budget, publish_budget, decision in charges:
-        seat = {person: row for from_slot, person, row in sorted(tuple(move) for move in moves) if from_slot <= slot}
+        row_of = {person: row for from_slot, person, row in sorted(tuple(move) for move in moves) if from_slot <= slot}
         paid = decode_integers(change_budget) + (
             decode_integers(publish_budget) if decision in ("published", "lost") else 0
         )
-        found[slot] = {person: int(paid[row]) for person, row in seat.items() if row >= 0}
+        found[slot] = {person: int(paid[row]) for person, row in row_of.items() if row >= 0}
     return found

@@ -53,7 +53,7 @@ def worst(spent: list[int], window: int) -> int:
 
 @pytest.mark.parametrize("mechanism", ["pbd", "dpbd"])
 def test_promises_made_in_the_lost_copy(tmp_path: Path, mechanism: str) -> None:
-    """Somebody who required a longer window after the backup is protected by it over the restore, as if it were known.
+    """A person who required a longer window after the backup is protected by it over the restore, as if it were known.
 
     u moves from (0.2, 2) to (1, 20) after the copy was made, so that u has something left to spend. The restored
     store does not know; it must not spend again what the lost one spent inside that window.
@@ -79,7 +79,7 @@ def test_promises_made_in_the_lost_copy(tmp_path: Path, mechanism: str) -> None:
 
 
 def test_a_person_who_joined_in_the_lost_copy(tmp_path: Path) -> None:
-    """Whoever joins again after a restore with a forward requirement spends nothing inside the lost windows."""
+    """A person who joins again after a restore with a forward requirement spends nothing inside the lost windows."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", config(privacy={"mechanism": "dpbd"}))
     town.ask({"v": Fixed(1, 3)})
     publish(town, 2)

@@ -37,7 +37,7 @@ def fail_once(session: Session, monkeypatch: pytest.MonkeyPatch, slot: int) -> N
 
 
 def test_nobody_is_swapped_in_the_first_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first charge fails, somebody withdraws and returns, the charge is tried again: events go to their own row."""
+    """The first charge fails, a person withdraws and returns, the charge is tried again: events go to their own row."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
     town.ask({"ann": Fixed("0.01", 4), "bob": Fixed(5, 4)})
     placed: dict[int, int] = {}
@@ -80,8 +80,8 @@ def test_rows_are_compared_before_a_charge(tmp_path: Path, monkeypatch: pytest.M
         assert session.release(random_rows(session, 1)).slot == 1
 
 
-def test_a_slot_that_somebody_else_released(tmp_path: Path) -> None:
-    """A process that lost its lock finds the other's release, and goes on behind it instead of asking for ever."""
+def test_a_slot_that_another_process_released(tmp_path: Path) -> None:
+    """A process that lost its lock finds the other's release, and continues after it instead of trying for ever."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
     town.people(3)
     first = town.session()
@@ -134,7 +134,7 @@ def live(folder: Path, seed: int) -> int:
 
 @pytest.mark.parametrize("seeds", quick_and_slow([range(2)], [range(k, k + 16) for k in range(2, 98, 16)]))
 def test_failed_writes_and_changes_between_two_tries(tmp_path: Path, seeds: range) -> None:
-    """Whatever write of a slot fails, and whoever changes before it is tried again, the stream can be opened anew."""
+    """Whatever write of a slot fails, and whatever changes before the second try, the stream can be opened anew."""
     errors = sum(live(tmp_path, seed) for seed in seeds)
     assert errors > len(seeds)
 
