@@ -18,7 +18,7 @@ from wevent.mechanisms import RECIPES, PublisherOptions, auto, ba, bd, dpba, dpb
 from wevent.mechanisms import sample as sample  # not in __all__: `import *` must not shadow `random.sample`
 from wevent.mechanisms import uniform as uniform  # nor `random.uniform`
 from wevent.releases.publisher import Mechanism, Publisher
-from wevent.releases.release import Decision, ExpectedError, Raw, Release, Trace
+from wevent.releases.release import Decision, ExpectedError, RawCounts, Release, Trace
 from wevent.settings import Limits, Privacy
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ __all__ = [
     "Privacy",
     "Publisher",
     "PublisherOptions",
-    "Raw",
+    "RawCounts",
     "Register",
     "Release",
     "RequirementChange",

@@ -248,7 +248,7 @@ class Config(SettingsTable):
     @property
     def named(self) -> Levels | None:
         """The named levels, if there are any."""
-        return Levels(self.levels.budgets, self.levels.windows) if self.levels.budgets or self.levels.windows else None
+        return Levels(self.levels.epsilons, self.levels.windows) if self.levels.epsilons or self.levels.windows else None
 
     def fixed(self) -> dict[str, Any]:
         """What the promise depends on, in plain words; the store holds it and compares."""
@@ -262,7 +262,7 @@ class Config(SettingsTable):
             asked = self.group.requirement
             group = {"size": self.group.size, "epsilon_units": asked.units, "window": asked.window}
         limits = {name: repr(value) for name, value in privacy.limits.model_dump().items() if name != "history_cells"}
-        levels = {name: show(to_units(value)) for name, value in self.levels.budgets.items()}
+        levels = {name: show(to_units(value)) for name, value in self.levels.epsilons.items()}
         return {
             "slots.width": show_duration(slots.width),
             "slots.origin": show_instant(slots.origin),
@@ -284,6 +284,6 @@ class Config(SettingsTable):
             "privacy.rest": privacy.rest,
             "privacy.history_slots": privacy.history_slots,
             "privacy.limits": limits,
-            "levels.budgets": levels,
+            "levels.epsilons": levels,
             "levels.windows": dict(self.levels.windows),
         }

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 
 from wevent.budgets.ledger import Offer
 from wevent.errors import CorruptState
-from wevent.releases.release import Decision, ExpectedError, Raw, Release
+from wevent.releases.release import Decision, ExpectedError, RawCounts, Release
 from wevent.store.arrays import decode_counts, decode_floats, decode_integers
 from wevent.store.schema import carried, learned, releases, shown, slots, states
 
@@ -139,7 +139,7 @@ def read_releases(connection: Connection, stream: int, cells: int, first: int, l
             kept.threshold,
             seen[1],
             parts,
-            Raw(*noisy) if published else None,
+            RawCounts(*noisy) if published else None,
             kept.assumption,
         )
 
