@@ -73,7 +73,7 @@ def main(where: str, folder: Path, rounds: int, mechanism: str) -> None:
     """Start and kill children, one after the other."""
     witness, accepted, chosen = folder / "witness.json", folder / "accepted.ndjson", settings(mechanism)
     town = Town(where, witness, chosen)
-    town.ask(ASKED)
+    town.require(ASKED)
     town.database.close()
     chance = random.Random(7)
     killed = 0

@@ -74,7 +74,7 @@ class Town:
         name = self.config.stream.name
         return Witness(self._witness if name == self._first else self._witness.with_suffix(f".{name}.json"))
 
-    def ask(self, requirements: dict[str, Requirement | None], now: int | None = None, **more: Any) -> int:
+    def require(self, requirements: dict[str, Requirement | None], now: int | None = None, **more: Any) -> int:
         """Store what people require; without a time right before the first slot that was not charged."""
         stream = open_stream(self.database, self.config.stream.name, self.config.fixed(), clock, self.witness)
         with self.database.read() as connection:
@@ -85,7 +85,7 @@ class Town:
 
     def people(self, many: int) -> None:
         """Register people with levels in turn."""
-        self.ask({f"person-{k}": LEVELS[k % len(LEVELS)] for k in range(many)})
+        self.require({f"person-{k}": LEVELS[k % len(LEVELS)] for k in range(many)})
 
     def session(self, now: Callable[[], int] = clock, **more: Any) -> Session:
         """Open the stream."""

@@ -76,7 +76,7 @@ def test_as_if_nothing_had_happened(
     monkeypatch.setattr(sessions, "STATE_EVERY", state_every)
     chosen = filtered(estimator)
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
-    town.ask({f"person-{k}": MUCH[k % 3] for k in range(PEOPLE)})
+    town.require({f"person-{k}": MUCH[k % 3] for k in range(PEOPLE)})
     twin = Twin(chosen, {k: MUCH[k % 3] for k in range(PEOPLE)})
     changes: dict[int, tuple[int, Requirement | None]] = {
         9: (0, Fixed(17, 5)), 14: (PEOPLE, Fixed(9, 2)), 20: (1, None), 26: (1, Fixed(30, 4)), 33: (2, Fixed(20, 3))
@@ -87,7 +87,7 @@ def test_as_if_nothing_had_happened(
     for slot in range(1, 61):
         if slot in changes:
             person, requirement = changes[slot]
-            town.ask({f"person-{person}": requirement})
+            town.require({f"person-{person}": requirement})
             session.refresh_people()
             if requirement is None:
                 twin.publisher.leave(person)
@@ -131,7 +131,7 @@ def test_as_if_nothing_had_happened(
 def test_what_a_lost_slot_shows(tmp_path: Path) -> None:
     """The level again with an error that grows, also when the slot is found lost later; a new publication ends it."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", filtered())
-    town.ask({f"person-{k}": Fixed(1, 8) for k in range(PEOPLE)})
+    town.require({f"person-{k}": Fixed(1, 8) for k in range(PEOPLE)})
     with town.session() as session:
         assert session.release(random_rows(session, 1)).decision is Decision.PUBLISHED
         before = session.release(random_rows(session, 2))
@@ -154,7 +154,7 @@ def test_what_a_lost_slot_shows(tmp_path: Path) -> None:
 def test_an_error_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slot of which not even the loss could be kept is lost before the next charge, as it stood then."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", filtered())
-    town.ask({f"person-{k}": Fixed(2, 1) for k in range(PEOPLE)})
+    town.require({f"person-{k}": Fixed(2, 1) for k in range(PEOPLE)})
     with town.session() as session:
         session.release(random_rows(session, 1))
 

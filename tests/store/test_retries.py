@@ -39,7 +39,7 @@ def fail_once(session: Session, monkeypatch: pytest.MonkeyPatch, slot: int) -> N
 def test_nobody_is_swapped_in_the_first_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first charge fails, a person withdraws and returns, the charge is tried again: events go to their own row."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
-    town.ask({"ann": Fixed("0.01", 4), "bob": Fixed(5, 4)})
+    town.require({"ann": Fixed("0.01", 4), "bob": Fixed(5, 4)})
     placed: dict[int, int] = {}
     step = Publisher.step
 
@@ -52,8 +52,8 @@ def test_nobody_is_swapped_in_the_first_slot(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(Publisher, "step", note)
     with town.session() as session:
         fail_once(session, monkeypatch, 1)
-        town.ask({"ann": None})
-        town.ask({"ann": Fixed("0.01", 4)})
+        town.require({"ann": None})
+        town.require({"ann": Fixed("0.01", 4)})
         session.release(SlotRows(1, np.array([2, 0]), np.zeros(3, np.int64)))
         assert placed == {0: 2, 1: 0}  # ann's cell and bob's, by number
     town.session().close()
@@ -62,7 +62,7 @@ def test_nobody_is_swapped_in_the_first_slot(tmp_path: Path, monkeypatch: pytest
 def test_rows_are_compared_before_a_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If anything put events into another row than the one that is charged, the slot is refused before its charge."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
-    town.ask({"ann": Fixed("0.01", 4), "bob": Fixed(5, 4)})
+    town.require({"ann": Fixed("0.01", 4), "bob": Fixed(5, 4)})
     with town.session() as session:
         for swapped in ("persons", "rows", "positions"):
             with monkeypatch.context() as broken:
@@ -105,9 +105,9 @@ def live(folder: Path, seed: int) -> int:
 
     def change() -> None:
         levels = [Fixed(1, 2), Fixed(1, 3), Fixed(2, 3), Fixed("0.5", 2), None]
-        town.ask({user: chance.choice(levels) for user in chance.sample(people, chance.randrange(1, 3))})
+        town.require({user: chance.choice(levels) for user in chance.sample(people, chance.randrange(1, 3))})
 
-    town.ask({user: chance.choice([Fixed(1, 2), Fixed(1, 3)]) for user in people[:3]})
+    town.require({user: chance.choice([Fixed(1, 2), Fixed(1, 3)]) for user in people[:3]})
     session, errors = town.session(), 0
     while (slot := session.next_slot) <= 12:
         if chance.random() < 0.4:
@@ -142,7 +142,7 @@ def test_failed_writes_and_changes_between_two_tries(tmp_path: Path, seeds: rang
 def test_rows_are_compared_in_every_slot(tmp_path: Path) -> None:
     """A row assignment that was forged in the past, and forged back later, is found when the stream is opened."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
-    town.ask({"ann": Fixed(1, 4), "bob": Fixed(1, 3)})
+    town.require({"ann": Fixed(1, 4), "bob": Fixed(1, 3)})
     with town.session() as session:
         for slot in range(1, 6):
             session.release(random_rows(session, slot))

@@ -53,7 +53,7 @@ def test_opening_again_changes_nothing(
     }
     for slot in range(1, 14):
         if slot in changes:
-            town.ask(changes[slot])
+            town.require(changes[slot])
         with town.session() as session:
             before = session._publisher.to_bytes()
         with town.session() as session:
@@ -159,12 +159,12 @@ def test_settings_stay(town: Town) -> None:
 def test_levels_may_be_added_not_changed(town: Town) -> None:
     """New names of levels are taken; a level of another value is refused."""
     town.config = config(stream={"name": "s"}, levels={"epsilons": {"a": 1}, "windows": {"b": 2}})
-    town.ask({})
+    town.require({})
     town.config = config(stream={"name": "s"}, levels={"epsilons": {"a": 1, "c": 2}, "windows": {"b": 2}})
-    town.ask({})
+    town.require({})
     town.config = config(stream={"name": "s"}, levels={"epsilons": {"a": 1, "c": 3}, "windows": {"b": 2}})
     with pytest.raises(SettingsChanged, match=r"levels.epsilons.c was 2, is 3"):
-        town.ask({})
+        town.require({})
 
 
 def test_changes_wait_for_the_next_slot(town: Town) -> None:
@@ -172,7 +172,7 @@ def test_changes_wait_for_the_next_slot(town: Town) -> None:
     with town.session() as session:
         session.release(random_rows(session, 1))
         session.begin(2)
-        assert town.ask({"person-0": Fixed(0.1, 8)}) == 1
+        assert town.require({"person-0": Fixed(0.1, 8)}) == 1
         publisher = session._publisher
         session.release(random_rows(session, 2))
         assert publisher.members.ledger.versions.in_force(int(publisher.members.rows()[0])) == (10**9, 4)
@@ -183,13 +183,13 @@ def test_changes_wait_for_the_next_slot(town: Town) -> None:
 def test_slots_without_anybody(tmp_path: Path) -> None:
     """With nobody registered a slot is lost, spends nothing, and the stream goes on."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json")
-    town.ask({"ann": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4)})
     with town.session() as session:
         session.release(random_rows(session, 1))
-    town.ask({"ann": None})
+    town.require({"ann": None})
     with town.session() as session:
         assert session.release(random_rows(session, 2)).decision is Decision.LOST
-    town.ask({"ann": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4)})
     with town.session() as session:
         assert session.release(random_rows(session, 3)).decision is not Decision.LOST
 
@@ -213,7 +213,7 @@ def test_a_restored_copy_spends_nothing(tmp_path: Path, mechanism: str) -> None:
             given_up = session.journal.find(slot)
             assert given_up is not None
             assert given_up.decision is Decision.LOST
-    copy.ask({"newcomer": Fixed(1, 4)})
+    copy.require({"newcomer": Fixed(1, 4)})
     longest, users = 6, ("person-0", "person-1", "person-2", "newcomer")
     for slot in range(9, 17):
         with copy.session() as session:

@@ -234,7 +234,7 @@ def test_a_stale_witness_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WitnessMissing, match="older than the store"):
         second_host.session()
     with pytest.raises(WitnessMissing, match="older than the store"):
-        second_host.ask({"person-0": Fixed(0.1, 4)})
+        second_host.require({"person-0": Fixed(0.1, 4)})
     with second_host.session(shown=20) as session:
         assert session.next_slot == 21
 
@@ -279,17 +279,17 @@ def test_a_change_that_the_witness_does_not_learn(town: Town) -> None:
     away = town.witness.path.parent
     away.rename(away.with_name("away"))
     with pytest.raises(WitnessMissing, match="gone"):
-        town.ask({"person-0": Fixed(0.1, 4)})
+        town.require({"person-0": Fixed(0.1, 4)})
     assert not away.exists()
     away.with_name("away").rename(away)
     away.chmod(0o500)
     if os.geteuid() != 0:  # root writes wherever it likes
         with pytest.raises(StoreUnavailable):
-            town.ask({"person-0": Fixed(0.1, 4)})
+            town.require({"person-0": Fixed(0.1, 4)})
     away.chmod(0o700)
     with town.database.read() as connection:
         assert len(list(read_changes(connection, 1))) == 3
-    assert town.ask({"person-0": Fixed(0.1, 9)}) == 1
+    assert town.require({"person-0": Fixed(0.1, 9)}) == 1
     known = town.witness.read()
     assert known is not None
     assert (known.changes, known.longest_window) == (4, 9)
@@ -299,7 +299,7 @@ def test_carried_people_are_promised_more(tmp_path: Path) -> None:
     """The witness knows windows as the ledger keeps them: longer by the slots that a person is carried."""
     chosen = config(people={"presence": "carry", "carry": 5}, privacy={"neighbours": "substitution"})
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
-    town.ask({"person-0": Fixed(1, 4)})
+    town.require({"person-0": Fixed(1, 4)})
     known = town.witness.read()
     assert known is not None
     assert known.longest_window == 8

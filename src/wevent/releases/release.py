@@ -1,4 +1,4 @@
-"""What goes out for one slot: counts, how they came about, and how far they may be off."""
+"""Defines the release of a slot: counts, how the slot ended, and how far the counts may be off."""
 
 from __future__ import annotations
 
