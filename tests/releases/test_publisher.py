@@ -1,4 +1,4 @@
-"""The one loop: the order of charge, draw and settlement, what is kept, and what is handed out."""
+"""What happens in a slot: the order of charge, draw and settlement, what is kept, and what is handed out."""
 
 from __future__ import annotations
 
