@@ -25,15 +25,15 @@ from wevent.errors import WrongRequirementKind
 from wevent.units import UNBOUNDED
 
 fast = pytest.mark.parametrize("fast", FAST)
-Asked = Callable[[int], Requirement]
+MakeRequirement = Callable[[int], Requirement]
 
 
-def live(pair: Pair, tape: Tape, table: list[Asked], *, alone: bool) -> None:
-    """A few people join, leave, return or ask for something else."""
+def live(pair: Pair, tape: Tape, table: list[MakeRequirement], *, alone: bool) -> None:
+    """A few people join, leave, return or change."""
     for _ in range(tape.number(4)):
         who, what = tape.number(3), tape.number(6)
         if what < 4:
-            pair.ask(USERS[who], table[what](2_000_000_000 * who if alone else 0))
+            pair.require(USERS[who], table[what](2_000_000_000 * who if alone else 0))
         elif what == 4:
             pair.leave(USERS[who])
 
@@ -135,8 +135,8 @@ def test_individual_rows_detect_no_change() -> None:
 @fast
 @given(data=tapes, wait=st.integers(0, 12), interval=st.integers(1, 9))
 @settings(max_examples=60, deadline=None)
-def test_what_is_foretold_comes_true(fast: bool, data: bytes, wait: int, interval: int) -> None:
-    """Room and parts that are foretold for a later slot are those found there, if nothing is spent or asked for.
+def test_forecasts_come_true(fast: bool, data: bytes, wait: int, interval: int) -> None:
+    """Room and parts forecast for a later slot are those found in it, if nothing is spent and no requirement changes.
 
     Plans take fixed versions that live today to live then: with one, never more than what is found.
     """
@@ -154,10 +154,10 @@ def test_what_is_foretold_comes_true(fast: bool, data: bytes, wait: int, interva
         pair.ledger.charge(Offer(pair.slot, nothing, nothing, nullified=False))
         pair.ledger.settle(published=False)
     found = pair.ledger.view().forecast_view
-    there = found.sizes > 0
-    assert there.tolist() == (view.sizes > 0).tolist()
-    assert (room[there] <= found.room[there]).all() and (part[there] <= found.paced(interval)[there]).all()
-    moving &= there
+    listed = found.sizes > 0
+    assert listed.tolist() == (view.sizes > 0).tolist()
+    assert (room[listed] <= found.room[listed]).all() and (part[listed] <= found.paced(interval)[listed]).all()
+    moving &= listed
     assert room[moving].tolist() == found.room[moving].tolist()
     assert part[moving].tolist() == found.paced(interval)[moving].tolist()
 
@@ -176,9 +176,9 @@ def test_the_plan_knows_the_longest_window_of_anybody(fast: bool) -> None:
         return intervals - 1.0
 
     schedule, ledger = Paced(), members.ledger
-    for asked in (None, dynamic((ONE, 30)), dynamic((ONE, 9), (ONE, 17)), dynamic((ONE, 2))):
-        if asked is not None:
-            members.change("user-0", asked)
+    for required in (None, dynamic((ONE, 30)), dynamic((ONE, 9), (ONE, 17)), dynamic((ONE, 2))):
+        if required is not None:
+            members.change("user-0", required)
         schedule.interval = 1
         schedule.plan(ledger.view(), note)
         ledger.charge(ledger.offer(schedule))
@@ -193,13 +193,13 @@ def test_some_stand_for_all(levels: list[int], most: int) -> None:
     assert (np.diff(picked) > 0).all() and (stands_for >= 1).all()
     assert picked.size <= max(most + len(set(levels)), 1)
     for level in set(levels):
-        mine = np.array(levels)[picked] == level
-        assert stands_for[mine].sum() == levels.count(level)
+        same = np.array(levels)[picked] == level
+        assert stands_for[same].sum() == levels.count(level)
 
 
 @fast
-def test_many_people_are_foretold_by_some(fast: bool) -> None:
-    """With more people than are looked at, people add up, and all they would offer is within a twentieth."""
+def test_a_sample_forecasts_many_people(fast: bool) -> None:
+    """With more people than the sample has, people add up, and all they would offer is within a twentieth."""
     rng = np.random.default_rng(1)
     table = [Dynamic((epsilon, window), (1, 12)) for epsilon in (0.2, 0.5, 1) for window in (3, 12)]
     people = 4 * MOST
@@ -214,9 +214,9 @@ def test_many_people_are_foretold_by_some(fast: bool) -> None:
     assert view.sizes.sum() == people + 70
     assert view.rows <= MOST + len(table) + 1
     for interval in (1, 4, 12):
-        foretold = np.minimum(view.forecast_paced(interval, 0), view.forecast_room(0)) @ view.sizes
+        forecast = np.minimum(view.forecast_paced(interval, 0), view.forecast_room(0)) @ view.sizes
         offered = members.ledger.offer(Due(interval)).publish_budget @ members.ledger.all_sizes
-        assert abs(foretold - offered) < 0.05 * offered
+        assert abs(forecast - offered) < 0.05 * offered
 
 
 class Due(Paced):
