@@ -1,4 +1,4 @@
-"""Paced publishing under requirements that change: parts, rooms and plans against the oracle, numba against numpy."""
+"""Paced publishing under changing requirements: shares, rooms and plans equal the oracle's, numba equals numpy."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from wevent.errors import WrongRequirementKind
 from wevent.units import UNBOUNDED
 
 fast = pytest.mark.parametrize("fast", FAST)
-MakeRequirement = Callable[[int], Requirement]
+RequirementOf = Callable[[int], Requirement]
 
 
-def live(pair: Pair, tape: Tape, table: list[MakeRequirement], *, alone: bool) -> None:
-    """A few people join, leave, return or change."""
+def live(pair: Pair, tape: Tape, table: list[RequirementOf], *, alone: bool) -> None:
+    """A few people join, leave, return or change their requirement."""
     for _ in range(tape.number(4)):
         who, what = tape.number(3), tape.number(6)
         if what < 4:
@@ -39,7 +39,7 @@ def live(pair: Pair, tape: Tape, table: list[MakeRequirement], *, alone: bool) -
 
 
 def restart(pair: Pair) -> None:
-    """The ledger, and the schedule with it, as bytes and back."""
+    """Replace the ledger and its schedule by what their state restores."""
     kept, schedule = Ledger.from_bytes(pair.ledger.to_bytes(), pair.ledger.privacy), pair.schedule
     kept.fast, pair.ledger, pair.members.placement.ledger = pair.ledger.fast, kept, kept
     assert isinstance(schedule, Paced)
@@ -48,7 +48,7 @@ def restart(pair: Pair) -> None:
 
 
 def play(pair: Pair, tape: Tape, *, alone: bool) -> None:
-    """Intervals change at any time; alone in a row, everybody offers what the oracle says, never more if not."""
+    """Intervals change at any time; a row of one person offers what the oracle says, a shared row never more."""
     table = [read_requirement(tape, flips=True) for _ in range(4)]
     while tape:
         live(pair, tape, table, alone=alone)
@@ -63,11 +63,11 @@ def play(pair: Pair, tape: Tape, *, alone: bool) -> None:
         check_invariant(pair.members)
         assert not offer.nullified
         for user, view in pair.views(offer).items():
-            wanted = expected(view.oracle, schedule, pair.slot, due)
+            by_oracle = expected(view.oracle, schedule, pair.slot, due)
             if alone:
-                assert (view.change_budget, view.publish_budget) == wanted, user
+                assert (view.change_budget, view.publish_budget) == by_oracle, user
             else:
-                assert view.change_budget <= wanted[0] and view.change_budget + view.publish_budget <= view.room
+                assert view.change_budget <= by_oracle[0] and view.change_budget + view.publish_budget <= view.room
             assert view.room <= (view.oracle.room(pair.slot) or 0)
         pair.close(offer, tape.one_of(ENDINGS))
     assert all(oracle.violations() == [] for oracle in pair.oracles.values())
@@ -75,7 +75,7 @@ def play(pair: Pair, tape: Tape, *, alone: bool) -> None:
 
 
 def expected(oracle: Any, schedule: Paced, slot: int, due: bool) -> tuple[int, int]:
-    """Both parts by the oracle."""
+    """Change and publish budget by the oracle."""
     if isinstance(schedule, PacedWithChangeDetection):
         return oracle.offer_watched(slot, schedule.interval)
     return 0, oracle.offer_paced(slot, schedule.interval) if due else 0
@@ -135,8 +135,8 @@ def test_individual_rows_detect_no_change() -> None:
 @fast
 @given(data=tapes, wait=st.integers(0, 12), interval=st.integers(1, 9))
 @settings(max_examples=60, deadline=None)
-def test_forecasts_come_true(fast: bool, data: bytes, wait: int, interval: int) -> None:
-    """Room and parts forecast for a later slot are those found in it, if nothing is spent and no requirement changes.
+def test_a_forecast_comes_true(fast: bool, data: bytes, wait: int, interval: int) -> None:
+    """Room and shares forecast for a later slot are those of that slot, if nothing is spent and nothing changes.
 
     Plans take fixed versions that live today to live then: with one, never more than what is found.
     """
@@ -154,16 +154,16 @@ def test_forecasts_come_true(fast: bool, data: bytes, wait: int, interval: int) 
         pair.ledger.charge(Offer(pair.slot, nothing, nothing, nullified=False))
         pair.ledger.settle(published=False)
     found = pair.ledger.view().forecast_view
-    listed = found.sizes > 0
-    assert listed.tolist() == (view.sizes > 0).tolist()
-    assert (room[listed] <= found.room[listed]).all() and (part[listed] <= found.paced(interval)[listed]).all()
-    moving &= listed
+    used = found.sizes > 0
+    assert used.tolist() == (view.sizes > 0).tolist()
+    assert (room[used] <= found.room[used]).all() and (part[used] <= found.paced(interval)[used]).all()
+    moving &= used
     assert room[moving].tolist() == found.room[moving].tolist()
     assert part[moving].tolist() == found.paced(interval)[moving].tolist()
 
 
 @fast
-def test_the_plan_knows_the_longest_window_of_anybody(fast: bool) -> None:
+def test_the_plan_knows_the_longest_window(fast: bool) -> None:
     """A window that grows, on either side, widens what is tried from the next plan on; one that shrinks narrows it."""
     people: dict[Hashable, Requirement] = {"user-0": dynamic((ONE, 4)), "user-1": fixed(ONE, 6)}
     register = Register.from_rows(people)
@@ -176,9 +176,9 @@ def test_the_plan_knows_the_longest_window_of_anybody(fast: bool) -> None:
         return intervals - 1.0
 
     schedule, ledger = Paced(), members.ledger
-    for required in (None, dynamic((ONE, 30)), dynamic((ONE, 9), (ONE, 17)), dynamic((ONE, 2))):
-        if required is not None:
-            members.change("user-0", required)
+    for requirement in (None, dynamic((ONE, 30)), dynamic((ONE, 9), (ONE, 17)), dynamic((ONE, 2))):
+        if requirement is not None:
+            members.change("user-0", requirement)
         schedule.interval = 1
         schedule.plan(ledger.view(), note)
         ledger.charge(ledger.offer(schedule))
@@ -187,19 +187,19 @@ def test_the_plan_knows_the_longest_window_of_anybody(fast: bool) -> None:
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=400), st.integers(1, 60))
-def test_some_stand_for_all(levels: list[int], most: int) -> None:
-    """At least one of each level, each level by as many as there are, hardly more places than wanted."""
+def test_a_sample_stands_for_all(levels: list[int], most: int) -> None:
+    """At least one of each level, each level by as many as there are, hardly more places than required."""
     picked, stands_for = sample_levels(np.array(levels), most)
     assert (np.diff(picked) > 0).all() and (stands_for >= 1).all()
     assert picked.size <= max(most + len(set(levels)), 1)
     for level in set(levels):
-        same = np.array(levels)[picked] == level
-        assert stands_for[same].sum() == levels.count(level)
+        of_level = np.array(levels)[picked] == level
+        assert stands_for[of_level].sum() == levels.count(level)
 
 
 @fast
 def test_a_sample_forecasts_many_people(fast: bool) -> None:
-    """With more people than the sample has, people add up, and all they would offer is within a twentieth."""
+    """With more people than the sample, sizes add up, and the forecast offer is within a twentieth of the real one."""
     rng = np.random.default_rng(1)
     table = [Dynamic((epsilon, window), (1, 12)) for epsilon in (0.2, 0.5, 1) for window in (3, 12)]
     people = 4 * MOST
@@ -222,7 +222,7 @@ def test_a_sample_forecasts_many_people(fast: bool) -> None:
 class Due(Paced):
     """Publishes now, whatever the interval says."""
 
-    def due(self, now: Any) -> bool:
+    def due(self, view: Any) -> bool:
         return True
 
 

@@ -124,7 +124,7 @@ def test_json(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert [release["slot"] for release in document(["releases", "--json", *here], capsys)] == [1, 2, 3, 4]
     assert document(["audit", "--json", *here], capsys)["kept"] is True
     check = document(["check", *publish(city)[1:], "--until", "6", "--json"], capsys)
-    assert (check["next_slot"], check["would_release"]) == (5, 2)
+    assert (check["next_slot"], check["due"]) == (5, 2)
     tour.write_city(tmp_path, 20, 6, 1)
     words = [*publish(tmp_path), "--requirements", str(tmp_path / "requirements.csv"), "--until", "3", "--json"]
     published = document(words, capsys)

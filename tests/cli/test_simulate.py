@@ -240,6 +240,6 @@ def test_residents_require_all_levels(dynamic: bool) -> None:
     """Every level is required in slot 1, and dynamic requirements exactly where they are served."""
     requirements = CityRequirements(200, 40, 1, dynamic=dynamic)
     first = {change.requirement for change in requirements.at(1)}
-    assert {LEVELS.fixed(b, w) for b in LEVELS.budgets for w in LEVELS.windows} <= first
+    assert {LEVELS.fixed(b, w) for b in LEVELS.epsilons for w in LEVELS.windows} <= first
     kinds = {type(change.requirement) for slot in range(1, 41) for change in requirements.at(slot)} - {type(None)}
     assert kinds == ({Fixed, Dynamic} if dynamic else {Fixed})

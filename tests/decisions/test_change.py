@@ -15,13 +15,7 @@ from tests.support import ONE, Recorded, Silent, fixed
 from wevent.budgets.ledger import Offer
 from wevent.cohorts.histogram import Domain, SlotReader, Tally
 from wevent.cohorts.register import Register
-from wevent.decisions.change import (
-    ChangeTrigger,
-    DecisionInput,
-    error_threshold,
-    measure_change,
-    scale_threshold,
-)
+from wevent.decisions.change import ChangeTrigger, DecisionInput, error_threshold, measure_change, scale_threshold
 from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.selection import choose_threshold
 from wevent.events.slot import Slot

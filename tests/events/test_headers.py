@@ -90,27 +90,21 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
         tallies(path)
 
 
-def test_a_file_without_a_header_reveals_nobody() -> None:
-    """If the first line may be an event, the message shows nothing of it."""
-    for line in (b"ann,2024-05-01T00:00:10Z,north", b"ann,1714521610,north", b"users,05/01/2024 12:00,north"):
-        with pytest.raises(Unreadable, match="is there a header") as caught:
-            line_reader("csv", Columns(), line, "e.csv")
-        assert not any(word in str(caught.value) for word in ("ann", "users", "2024", "1714521610", "north"))
-
-
 @pytest.mark.parametrize(
     "line",
     [
-        b"alice;2024-05-01T12:00:00Z;clinic",
-        b'{"user": "alice", "time": "2024-05-01T12:00:00Z", "place": "clinic"}',
-        b"alice, 2024-05-01T12:00:00Z,clinic",
-        b"alice,+02024-05-01,clinic",
-        b"alice,,clinic",
+        b"ann,2024-05-01T00:00:10Z,north",
+        b"ann,1714521610,north",
+        b"users,05/01/2024 12:00,north",
+        b"ann;2024-05-01T12:00:00Z;north",
+        b'{"user": "ann", "time": "2024-05-01T12:00:00Z", "place": "north"}',
+        b"ann, 2024-05-01T12:00:00Z,north",
+        b"ann,+02024-05-01,north",
+        b"ann,,north",
     ],
 )
 def test_a_first_line_that_is_an_event_is_not_shown(line: bytes) -> None:
     """A file without a header, with another delimiter or of another format: nothing of its first event is shown."""
-    with pytest.raises(Unreadable) as refused:
-        check_header(line, {f"sources.{name}": name for name in ("user", "time", "place")}, ",", "events.csv")
-    assert "alice" not in str(refused.value)
-    assert "clinic" not in str(refused.value)
+    with pytest.raises(Unreadable, match="is there a header") as refused:
+        check_header(line, Columns().settings, ",", "events.csv")
+    assert not any(word in str(refused.value) for word in ("ann", "users", "2024", "1714521610", "north"))

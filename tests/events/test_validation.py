@@ -74,7 +74,9 @@ NASTY: list[tuple[bytes, Refusal | None]] = [
     (event(user="a\0"), Refusal.USERLESS),
     (event(place={"name": "north"}), Refusal.PLACELESS),
     (json.dumps({"data": json.loads(event())}).encode(), Refusal.INCOMPLETE),
-    (b"[" * 200_000, Refusal.MALFORMED),
+    *((line, Refusal.MALFORMED) for line in (b"{", b"[1]", b"null", b"[" * 200_000)),
+    (b'{"user": "zoe", "place": "north"}', Refusal.INCOMPLETE),
+    (event(user={"a": 1}), Refusal.USERLESS),
     (b'{"a":' * 100_000, Refusal.MALFORMED),
     (event()[:-1] + b"," + event()[1:], Refusal.MALFORMED),  # every name twice
     (b'{"user": "ann", "user": "bob", "time": "2024-05-01", "place": "north"}', Refusal.MALFORMED),

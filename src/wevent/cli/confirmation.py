@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
-
+from wevent.cli.output import agrees, say
+from wevent.config.model import Config
+from wevent.errors import InvalidSetting
+from wevent.events.timeline import TimesSeen, show_instant
 from wevent.settings import MANY_SLOTS
-
-if TYPE_CHECKING:
-    from wevent.config.model import Config
-    from wevent.events.timeline import TimesSeen
-
-
-def ask(question: str) -> str:
-    """The answer from the terminal; nothing where the command does not run in one."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return ""
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    return sys.stdin.readline().strip()
-
-
-def agrees(question: str) -> bool:
-    """Whether the operator says yes in a terminal; without one, no."""
-    return ask(f"{question} [y/N] ").lower() in ("y", "yes")
 
 
 def check_until(config: Config, until: int | None, now: int) -> None:
@@ -32,10 +15,6 @@ def check_until(config: Config, until: int | None, now: int) -> None:
     Guarantees:
         Nothing is read or stored.
     """
-    from wevent.cli.output import say
-    from wevent.errors import InvalidSetting
-    from wevent.events.timeline import show_instant
-
     if until is None:
         return
     timeline = config.slots.timeline
@@ -43,7 +22,7 @@ def check_until(config: Config, until: int | None, now: int) -> None:
         raise InvalidSetting(
             f"no slot can ever be due by --until {show_instant(until)}: the first one, which slots.first says, goes "
             f"from {show_instant(timeline.start(1))} to {show_instant(timeline.end(1))}. Correct slots.first or "
-            "--until. Nothing was stored",
+            "--until. Nothing was stored"
         )
     if until > now and config.slots.closing != "arrival":
         say(
@@ -60,9 +39,6 @@ def confirm_many(
     Guarantees:
         Without a yes from a terminal, more than `MANY_SLOTS` slots raise `InvalidSetting`; nothing was released.
     """
-    from wevent.errors import InvalidSetting
-    from wevent.events.timeline import show_instant
-
     due, timeline = last - next_slot + 1, config.slots.timeline
     if config.slots.closing == "arrival" or due <= MANY_SLOTS:
         return

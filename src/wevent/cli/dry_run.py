@@ -7,27 +7,32 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from wevent.cli.access import now, open_store, witness_of
 from wevent.cli.confirmation import check_until, confirm_many
 from wevent.cli.output import print_json, say
 from wevent.cli.restore import plan
 from wevent.cli.run_options import RunOptions
 from wevent.cli.summary import RunEnd, as_dict, say_summary
-
-if TYPE_CHECKING:
-    from wevent.config.model import Config
-    from wevent.store.totals import RunTotals
+from wevent.config.model import Config
+from wevent.config.requirement_files import read_requirement_file
+from wevent.errors import EmptyRegister, StoreUnavailable, StreamUnknown
+from wevent.events.files import GroupedFiles
+from wevent.events.formats import line_reader
+from wevent.events.lines import Lines
+from wevent.events.timeline import LATEST, show_instant
+from wevent.events.validation import AcceptanceWindow, EventValidator, refuse_unfinished
+from wevent.store.due_slots import last_due, nobody_served
+from wevent.store.effect import slot_of_clock
+from wevent.store.opening import open_store, system_clock, witness_of
+from wevent.store.reconciling import check_new_stream
+from wevent.store.requirements import first_registered, last_charged, read_people
+from wevent.store.streams import check_settings, find_stream
+from wevent.store.totals import RunTotals
 
 
 def check_sources(options: RunOptions) -> None:
     """Say what publishing would do; raise the error that it would end with."""
-    from wevent.errors import EmptyRegister
-    from wevent.store.due_slots import last_due, nobody_served
-    from wevent.store.totals import RunTotals
-
-    config, moment = options.config, now()
+    config, moment = options.config, system_clock()
     check_until(config, options.until, moment)
     people, next_slot, from_slot = _known(config, options.requirements)
     if not people and config.people.group is None:
@@ -55,8 +60,6 @@ def check_sources(options: RunOptions) -> None:
 
 
 def _verdict(config: Config, next_slot: int, due: int) -> str:
-    from wevent.events.timeline import show_instant
-
     if due or config.slots.closing == "arrival":
         return "this can be published"
     over = show_instant(config.slots.timeline.end(next_slot))
@@ -65,13 +68,6 @@ def _verdict(config: Config, next_slot: int, due: int) -> str:
 
 def _known(config: Config, requirements: Path | None) -> tuple[dict[str, int], int, int]:
     """Everybody who is listed, in the store or in the file to import; the next slot; the first slot with people."""
-    from wevent.config.requirement_files import read_requirement_file
-    from wevent.errors import StoreUnavailable, StreamUnknown
-    from wevent.store.effect import slot_of_clock
-    from wevent.store.reconciling import check_new_stream
-    from wevent.store.requirements import first_registered, last_charged, read_people
-    from wevent.store.streams import check_settings, find_stream
-
     people: dict[str, int] = {}
     next_slot, from_slot = 0, None
     if "://" in config.store.url or Path(config.store.url).exists():
@@ -93,22 +89,16 @@ def _known(config: Config, requirements: Path | None) -> tuple[dict[str, int], i
         for change in read_requirement_file(requirements, config):
             people.setdefault(str(change.user), len(people))
     if from_slot is None:  # people who are imported now are registered after the slots that have begun
-        from_slot = 1 if config.slots.closing == "files" else slot_of_clock(config, now()) + 1
+        from_slot = 1 if config.slots.closing == "files" else slot_of_clock(config, system_clock()) + 1
     return people, next_slot, from_slot
 
 
 def _read(options: RunOptions, people: dict[str, int], next_slot: int, last: int, totals: RunTotals) -> None:
     """Sort every event of the sources, as publishing would."""
-    from wevent.events.files import GroupedFiles
-    from wevent.events.formats import line_reader
-    from wevent.events.lines import Lines
-    from wevent.events.timeline import LATEST
-    from wevent.events.validation import AcceptanceWindow, EventValidator, refuse_unfinished
-
     config = options.config
     timeline, cells = config.slots.timeline, config.cells.declared()
     validator = EventValidator(timeline, cells, people, config.people.group is not None)
-    until = timeline.end(last) if config.slots.closing == "files" else now() + config.slots.ahead + 1
+    until = timeline.end(last) if config.slots.closing == "files" else system_clock() + config.slots.ahead + 1
     if config.slots.closing == "files" and last < next_slot:
         until = LATEST + 1  # nothing is due: say what could be accepted later
     acceptance_window, columns = AcceptanceWindow(next_slot, until), config.columns

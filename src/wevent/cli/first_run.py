@@ -7,17 +7,22 @@ is stored.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from wevent.cli.access import now, open_store, witness_of
 from wevent.cli.run_options import RunOptions
 from wevent.cli.signals import Stopped
 from wevent.cli.summary import RunEnd, say_summary
-
-if TYPE_CHECKING:
-    from wevent.config.model import Config
-    from wevent.events.validation import AcceptanceWindow, EventValidator
-    from wevent.store.totals import RunTotals
+from wevent.config.model import Config
+from wevent.config.requirement_files import read_requirement_file
+from wevent.errors import EmptyRegister, StoreUnavailable, StreamUnknown, Unreadable
+from wevent.events.files import GroupedFiles, check_file, find_files, with_readers
+from wevent.events.lines import Lines
+from wevent.events.names import show_name
+from wevent.events.validation import AcceptanceWindow, EventValidator
+from wevent.store.due_slots import last_due
+from wevent.store.opening import open_store, system_clock, witness_of
+from wevent.store.reconciling import check_new_stream
+from wevent.store.streams import find_stream
+from wevent.store.totals import RunTotals
 
 
 def check_first_files(options: RunOptions) -> None:
@@ -26,13 +31,6 @@ def check_first_files(options: RunOptions) -> None:
     Guarantees:
         Nothing is stored. Streams that have begun, and those that are not closed by files, are not looked at.
     """
-    from wevent.config.requirement_files import read_requirement_file
-    from wevent.errors import EmptyRegister
-    from wevent.events.validation import AcceptanceWindow, EventValidator
-    from wevent.store.due_slots import last_due
-    from wevent.store.reconciling import check_new_stream
-    from wevent.store.totals import RunTotals
-
     config = options.config
     if config.slots.closing != "files" or options.allow_empty or options.restored is not None or not options.events:
         return
@@ -43,7 +41,7 @@ def check_first_files(options: RunOptions) -> None:
     people = {str(change.user): number for number, change in enumerate(changes)}
     if not people and config.people.group is None:
         raise EmptyRegister("nobody is registered; import a file of requirements first (`--requirements FILE`)")
-    due = last_due(config, 1, options.until, now())
+    due = last_due(config, 1, options.until, system_clock())
     if due < 1:
         return
     totals, timeline = RunTotals(), config.slots.timeline
@@ -51,17 +49,14 @@ def check_first_files(options: RunOptions) -> None:
     try:
         _read(options.files, config, validator, AcceptanceWindow(1, timeline.end(due)), totals)
     except Stopped:
-        say_summary(config, RunTotals(), RunEnd(1, now(), left=due, stopped=True))
+        say_summary(config, RunTotals(), RunEnd(1, system_clock(), left=due, stopped=True))
         raise
     if not totals.accepted:
-        say_summary(config, totals, RunEnd(1, now(), left=due))
+        say_summary(config, totals, RunEnd(1, system_clock(), left=due))
         totals.check_acceptable(due)
 
 
 def _has_begun(config: Config) -> bool:
-    from wevent.errors import StoreUnavailable, StreamUnknown
-    from wevent.store.streams import find_stream
-
     if "://" not in config.store.url and not Path(config.store.url).exists():
         return False
     try:
@@ -80,11 +75,6 @@ def _read(
     totals: RunTotals,
 ) -> None:
     """Read files up to the first batch with an event that can be accepted; Parquet, which is read whole, last."""
-    from wevent.errors import Unreadable
-    from wevent.events.files import GroupedFiles, check_file, find_files, with_readers
-    from wevent.events.lines import Lines
-    from wevent.events.names import show_name
-
     columns, policy, memory = config.columns, config.people.one_cell, config.sources.memory
     for path, kind in sorted(find_files(events), key=lambda found: found[1] == "parquet"):
         if kind == "parquet":

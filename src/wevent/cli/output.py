@@ -1,4 +1,4 @@
-"""Writes sentences to the error stream and JSON to standard output, and names the file of a failed write."""
+"""Writes sentences and questions to the error stream and JSON to standard output; names the file of a failed write."""
 
 from __future__ import annotations
 
@@ -32,3 +32,17 @@ def naming(path: Path) -> Iterator[None]:
         if error.filename is not None or error.errno is None:
             raise
         raise OSError(error.errno, error.strerror or "", str(path)) from None
+
+
+def ask(question: str) -> str:
+    """The answer from the terminal; nothing where the command does not run in one."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return ""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def agrees(question: str) -> bool:
+    """Whether the operator says yes in a terminal; without one, no."""
+    return ask(f"{question} [y/N] ").lower() in ("y", "yes")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING
 
-from wevent.cli.access import now, open_session, open_store
 from wevent.cli.confirmation import check_until, confirm_many
 from wevent.cli.first_run import check_first_files
 from wevent.cli.output import print_json
@@ -16,12 +14,17 @@ from wevent.cli.restore import give_up, restored_slot
 from wevent.cli.run_options import RunOptions
 from wevent.cli.signals import SignalGuard
 from wevent.cli.summary import RunEnd, as_dict, say_summary
-
-if TYPE_CHECKING:
-    from wevent.releases.release import Release
-    from wevent.store.feeding import Confirm, ReleaseCallback
-    from wevent.store.session import Session
-    from wevent.store.totals import RunTotals
+from wevent.errors import EmptyRegister, InvalidSetting, WeventError
+from wevent.events.files import check_file
+from wevent.events.formats import format_of
+from wevent.releases.release import Release
+from wevent.store.clock import GuardedClock
+from wevent.store.due_slots import count_due, last_slot
+from wevent.store.feeding import Confirm, Feed, ReleaseCallback, publish_files
+from wevent.store.opening import open_session, open_store, system_clock
+from wevent.store.session import Session
+from wevent.store.sources import accept_files, follow, pipe
+from wevent.store.totals import RunTotals
 
 
 def publish_until_stopped(options: RunOptions) -> int:
@@ -32,12 +35,8 @@ def publish_until_stopped(options: RunOptions) -> int:
 
 
 def _publish(options: RunOptions, guard: SignalGuard) -> None:
-    from wevent.errors import EmptyRegister, WeventError
-    from wevent.store.due_slots import count_due
-    from wevent.store.totals import RunTotals
-
     config, totals = options.config, RunTotals()
-    check_until(config, options.until, now())
+    check_until(config, options.until, system_clock())
     check_first_files(options)
     shown = restored_slot(config, options.restored)
     with open_store(config, create=True, shown=shown) as database:
@@ -59,7 +58,7 @@ def _publish(options: RunOptions, guard: SignalGuard) -> None:
                         stopped = not done and guard.exit_code is not None
                         left = 0 if done else count_due(session, options.until)
                         waiting = session.intake.count() if done or stopped else 0
-                        end = RunEnd(session.next_slot, now(), left=left, waiting=waiting, stopped=stopped)
+                        end = RunEnd(session.next_slot, system_clock(), left=left, waiting=waiting, stopped=stopped)
                         _tell_end(options, totals, end)
 
 
@@ -87,12 +86,6 @@ def _result(options: RunOptions, totals: RunTotals, end: RunEnd) -> str:
 
 def _feed(options: RunOptions, session: Session, totals: RunTotals, guard: SignalGuard) -> None:
     """Feed the session, to the end of its sources or until a signal stops it."""
-    from wevent.errors import InvalidSetting
-    from wevent.store.clock import GuardedClock
-    from wevent.store.due_slots import last_slot
-    from wevent.store.feeding import Feed, publish_files
-    from wevent.store.sources import accept_files, follow, pipe
-
     config, last = options.config, last_slot(session, options.until)
     if config.slots.closing == "files":
         if not options.events:
@@ -127,9 +120,6 @@ def _feed(options: RunOptions, session: Session, totals: RunTotals, guard: Signa
             totals=totals,
         )
         if options.follow:
-            from wevent.events.files import check_file
-            from wevent.events.formats import format_of
-
             kind = format_of(options.events[0]) or options.format
             check_file(options.events[0], kind)
             follow(feed, options.events[0], kind)

@@ -14,10 +14,13 @@ from typing import TextIO
 
 import numpy as np
 
-from wevent.cli.access import open_store
+from wevent.config.read import read_config
 from wevent.errors import InvalidInput
 from wevent.releases.release import Release
 from wevent.releases.smoothing import RawPublication, SmoothedCounts
+from wevent.reports.releases import public_releases
+from wevent.store.opening import open_store
+from wevent.store.streams import find_stream
 
 NEEDED = ("slot", "cell", "raw", "raw_standard_error")
 WRITTEN = ("slot", "cell", "count", "standard_error", "low", "high")
@@ -25,10 +28,6 @@ WRITTEN = ("slot", "cell", "count", "standard_error", "low", "high")
 
 def read_store(path: Path) -> tuple[list[RawPublication], int, list[str]]:
     """The same as `read` from the store of a configuration: any mechanism's publications are raw releases."""
-    from wevent.config.read import read_config
-    from wevent.reports.releases import public_releases
-    from wevent.store.streams import find_stream
-
     config = read_config(path)
     cells, publications, last = list(config.cells.declared().names), [], 0
     with open_store(config, read_only=True) as database:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from wevent.cli.access import now, witness_of
-
-if TYPE_CHECKING:
-    from wevent.cohorts.requirement_change import RequirementChange
-    from wevent.config.model import Config
-    from wevent.store.database import Database
-    from wevent.store.planning import ChangeCounts, ChangePolicy
+from wevent.cohorts.requirement_change import RequirementChange
+from wevent.config.model import Config
+from wevent.config.requirement_files import read_requirement_file
+from wevent.errors import Unreadable
+from wevent.store.changes import store_changes
+from wevent.store.database import Database
+from wevent.store.opening import system_clock, witness_of
+from wevent.store.planning import ChangeCounts, ChangePolicy
+from wevent.store.requirements import IMPORT
+from wevent.store.streams import open_stream
 
 
 def import_file(
@@ -26,11 +28,6 @@ def import_file(
     preview: bool = False,
 ) -> ChangeCounts:
     """Store the requirement changes of a file; people who left stay away, and who set their own keep it."""
-    from wevent.config.requirement_files import read_requirement_file
-    from wevent.errors import Unreadable
-    from wevent.store.planning import ChangePolicy
-    from wevent.store.requirements import IMPORT
-
     changes = list(read_requirement_file(path, config))
     if sync and not changes:
         raise Unreadable(f"{path}: an empty file would let everybody leave; nothing was stored", file=str(path))
@@ -63,8 +60,5 @@ def store_requirements(
     config: Config, database: Database, changes: Iterable[RequirementChange], policy: ChangePolicy, **more: bool
 ) -> ChangeCounts:
     """Store requirement changes in the stream of a configuration, which begins if there is none."""
-    from wevent.store.changes import store_changes
-    from wevent.store.streams import open_stream
-
-    stream = open_stream(database, config.stream.name, config.fixed(), now, witness_of(config))
-    return store_changes(database, config, stream, changes, now, policy, **more)
+    stream = open_stream(database, config.stream.name, config.fixed(), system_clock, witness_of(config))
+    return store_changes(database, config, stream, changes, system_clock, policy, **more)

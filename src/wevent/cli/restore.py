@@ -6,40 +6,35 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from wevent.cli.access import now, open_session, witness_of
-from wevent.cli.confirmation import agrees
+from wevent.cli.output import agrees
+from wevent.config.model import Config
+from wevent.errors import InvalidSetting, RequirementsMissing
 from wevent.settings import MANY_SLOTS
-
-if TYPE_CHECKING:
-    from wevent.config.model import Config
-    from wevent.store.database import Database
-    from wevent.store.reconciling import Opening
+from wevent.store.build import terms_of
+from wevent.store.database import Database
+from wevent.store.effect import slot_of_clock
+from wevent.store.opening import open_session, system_clock, witness_of
+from wevent.store.reconciling import Opening
+from wevent.store.writer import plan_opening
 
 
 def restored_slot(config: Config, statement: int | Literal["now"] | None) -> int | None:
     """The last slot that may have been shown, as the operator states it; None without a statement."""
-    from wevent.errors import InvalidSetting
-    from wevent.store.build import terms_of
-    from wevent.store.effect import slot_of_clock
-
     if statement == "now":
         if config.slots.closing != "arrival":
             raise InvalidSetting(
                 f"--restored needs a number here, not `now`: slots of this stream are closed by {config.slots.closing}"
                 ", so the clock does not say which one may have been shown last. Nothing was changed"
             )
-        return slot_of_clock(config, now())
-    return terms_of(config, now(), statement).shown
+        return slot_of_clock(config, system_clock())
+    return terms_of(config, system_clock(), statement).shown
 
 
 def plan(config: Config, database: Database, shown: int | None) -> Opening:
     """Say what would follow from opening the stream: which slots are given up, and for how long nobody spends."""
-    from wevent.store.build import terms_of
-    from wevent.store.writer import plan_opening
-
-    opening = plan_opening(database, config.stream.name, witness_of(config), terms_of(config, now(), shown))
+    opening = plan_opening(database, config.stream.name, witness_of(config), terms_of(config, system_clock(), shown))
     if opening.given_up:
         sys.stderr.write(f"wevent: {opening}\n")
     return opening
@@ -54,8 +49,6 @@ def give_up(config: Config, database: Database, shown: int | None, *, yes: bool)
         shown: the last slot that may have been shown; None without a statement.
         yes: whether the operator agrees to very many slots.
     """
-    from wevent.errors import InvalidSetting, RequirementsMissing
-
     opening = plan(config, database, shown)
     if shown is None:
         return

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from wevent.cli.options import LineFormat, SlotOrTime, Volume
-
-if TYPE_CHECKING:
-    from wevent.config.model import Config
+from wevent.config.model import Config
+from wevent.config.read import read_config
 
 STANDARD_INPUT = "-"
 
@@ -25,9 +24,9 @@ class RunOptions:
         requirements: a file that is imported first.
         until: slots that end by then are released, no others; in microseconds since 1970.
         format: of standard input.
+        volume: how much is said.
         yes: whether very many slots need no question.
         allow_empty: whether slots are released though nothing in the sources can be accepted.
-        volume: how much is said.
         as_json: whether the end of the run is told as one JSON document.
         follow: whether one growing file is read without end.
         overwrite: whether the file of requirements changes people who have set their own.
@@ -40,10 +39,10 @@ class RunOptions:
     requirements: Path | None
     until: int | None
     format: LineFormat
-    yes: bool
-    allow_empty: bool
     volume: Volume
-    as_json: bool
+    yes: bool = False
+    allow_empty: bool = False
+    as_json: bool = False
     follow: bool = False
     overwrite: bool = False
     restored: int | Literal["now"] | None = None
@@ -66,15 +65,9 @@ def read_options(
     requirements: Path | None,
     until: SlotOrTime | None,
     line_format: LineFormat,
-    *,
-    yes: bool,
-    allow_empty: bool,
     volume: Volume,
-    as_json: bool,
 ) -> RunOptions:
-    """The options that `check` and `publish` share; the configuration is read and turns a slot into a time."""
-    from wevent.config.read import read_config
-
+    """The options that need the configuration, or come first; it is read, and turns a slot into a time."""
     settings = read_config(config)
     end = None if until is None else until.end(settings.slots.timeline)
-    return RunOptions(settings, tuple(events), requirements, end, line_format, yes, allow_empty, volume, as_json)
+    return RunOptions(settings, tuple(events), requirements, end, line_format, volume)

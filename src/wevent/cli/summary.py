@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
-if TYPE_CHECKING:
-    from wevent.config.model import Config
-    from wevent.store.totals import RunTotals
+from wevent.config.model import Config
+from wevent.events.names import show_name
+from wevent.events.refusals import advise
+from wevent.events.staging import ACCEPTED
+from wevent.events.timeline import show_instant
+from wevent.store.totals import RunTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +47,6 @@ def say_summary(config: Config, totals: RunTotals, end: RunEnd) -> None:
 
 def summary(config: Config, totals: RunTotals, end: RunEnd) -> Iterator[str]:
     """The lines of a summary."""
-    from wevent.events.names import show_name
-    from wevent.events.timeline import show_instant
-
     timeline, closing = config.slots.timeline, config.slots.closing
     yield f"events  {_events(config, totals, end)}"
     for line in refused_lines(totals.tallies, closing):
@@ -83,37 +83,20 @@ def summary(config: Config, totals: RunTotals, end: RunEnd) -> Iterator[str]:
 
 
 def as_dict(config: Config, totals: RunTotals, end: RunEnd) -> dict[str, Any]:
-    """The same for programs."""
-    from wevent.events.staging import ACCEPTED
-    from wevent.events.timeline import show_instant
-
+    """The same for programs; `due` is what a run that only tries would release."""
     first, last = (None if time is None else show_instant(time) for time in (totals.seen.first, totals.seen.last))
-    return {
-        "stream": config.stream.name,
-        "next_slot": end.next_slot,
-        "would_release": end.due,
-        "decisions": dict(totals.decisions),
-        "due_and_not_released": end.left,
-        "stopped": end.stopped,
-        "accepted": totals.accepted,
-        "refused": {kind: number for kind, number in totals.tallies.items() if kind != ACCEPTED},
-        "waiting": end.waiting,
-        "first_time": first,
-        "last_time": last,
-        "unusable_files": [str(path) for path in totals.unusable],
-    }
+    refused = {kind: number for kind, number in totals.tallies.items() if kind != ACCEPTED}
+    document = {"stream": config.stream.name, **asdict(end), "now": show_instant(end.now), "first_time": first}
+    document |= {"last_time": last, "accepted": totals.accepted, "refused": refused}
+    return document | {"decisions": dict(totals.decisions), "unusable_files": list(map(str, totals.unusable))}
 
 
 def refused_lines(tallies: Mapping[str, int], closing: str) -> list[str]:
     """Refused events by reason, with what to do about each."""
-    from wevent.events.refusals import advise
-
     return [_in_files(line) if closing == "files" else line for line in advise(tallies)]
 
 
 def _events(config: Config, totals: RunTotals, end: RunEnd) -> str:
-    from wevent.events.timeline import show_instant
-
     if totals.read:
         return f"{totals.accepted:,} accepted, {totals.refused:,} refused"
     if end.stopped:

@@ -32,14 +32,15 @@ def count_groups(rows: RowNumbers, cells: CellIndices, group: RowNumbers, groups
 @jit
 def _count_groups(rows, cells, offset, width, counts):  # type: ignore[no-untyped-def]
     """As `_count`, by group and cell: 0 are those that do not count; `offset` begins with that of row -1."""
-    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    steps, stride = rows.size // 4, np.uint64(width)
+    steps = rows.size // 4
+    second, third, fourth = np.uint64(width), np.uint64(2 * width), np.uint64(3 * width)
     for step in range(steps):
-        k = four * np.uint64(step)
-        counts[np.uint64(offset[np.uint64(rows[k] + 1)] + cells[k])] += 1
-        counts[np.uint64(offset[np.uint64(rows[k + one] + 1)] + cells[k + one]) + stride] += 1
-        counts[np.uint64(offset[np.uint64(rows[k + two] + 1)] + cells[k + two]) + two * stride] += 1
-        counts[np.uint64(offset[np.uint64(rows[k + three] + 1)] + cells[k + three]) + three * stride] += 1
+        a = np.uint64(4) * np.uint64(step)
+        b, c, d = a + np.uint64(1), a + np.uint64(2), a + np.uint64(3)
+        counts[np.uint64(offset[np.uint64(rows[a] + 1)] + cells[a])] += 1
+        counts[np.uint64(offset[np.uint64(rows[b] + 1)] + cells[b]) + second] += 1
+        counts[np.uint64(offset[np.uint64(rows[c] + 1)] + cells[c]) + third] += 1
+        counts[np.uint64(offset[np.uint64(rows[d] + 1)] + cells[d]) + fourth] += 1
     for rest in range(4 * steps, rows.size):
         counts[offset[rows[rest] + 1] + cells[rest]] += 1
 
@@ -47,21 +48,20 @@ def _count_groups(rows, cells, offset, width, counts):  # type: ignore[no-untype
 @jit
 def _count(cells, domain, counts):  # type: ignore[no-untyped-def]
     """Count into four histograms in turn, so that equal neighbours do not wait for each other; False out of range."""
-    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    limit, width = np.uint64(domain), np.uint64(domain + 1)
-    steps = cells.size // 4
+    limit, steps = np.uint64(domain), cells.size // 4
+    second, third, fourth = np.uint64(domain + 1), np.uint64(2 * (domain + 1)), np.uint64(3 * (domain + 1))
     for step in range(steps):
-        k = four * np.uint64(step)
+        k = np.uint64(4) * np.uint64(step)
         a = np.uint64(np.int64(cells[k]) + 1)
-        b = np.uint64(np.int64(cells[k + one]) + 1)
-        c = np.uint64(np.int64(cells[k + two]) + 1)
-        d = np.uint64(np.int64(cells[k + three]) + 1)
+        b = np.uint64(np.int64(cells[k + np.uint64(1)]) + 1)
+        c = np.uint64(np.int64(cells[k + np.uint64(2)]) + 1)
+        d = np.uint64(np.int64(cells[k + np.uint64(3)]) + 1)
         if a > limit or b > limit or c > limit or d > limit:
             return False
         counts[a] += 1
-        counts[b + width] += 1
-        counts[c + two * width] += 1
-        counts[d + three * width] += 1
+        counts[b + second] += 1
+        counts[c + third] += 1
+        counts[d + fourth] += 1
     for rest in range(4 * steps, cells.size):
         last = np.uint64(np.int64(cells[rest]) + 1)
         if last > limit:

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from wevent.events.parquet import open_parquet, python_rows, validating_select
 from wevent.events.refusals import Refusal, RefusedEvent
 from wevent.events.scratch import Scratch
 from wevent.events.sql import connect, duckdb_errors
-from wevent.events.staging import ACCEPTED, REFUSALS, Staging
+from wevent.events.staging import ACCEPTED, REFUSED_SLOTS, Staging
 from wevent.events.timeline import TimesSeen
 from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 
@@ -123,9 +122,7 @@ class GroupedFiles:
     def __enter__(self) -> GroupedFiles:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -201,8 +198,9 @@ class GroupedFiles:
                 self._connection.execute(statement)
             ranges = "SELECT slot, min(rowid), max(rowid), count(*) FROM events GROUP BY slot"
             found = self._connection.execute(ranges).fetchall()
+        reasons = {slot: kind.value for kind, slot in REFUSED_SLOTS.items()}
         for slot, first, last, number in found:
-            self.tallies[REFUSALS.get(slot, ACCEPTED)] += number
+            self.tallies[reasons.get(slot, ACCEPTED)] += number
             if slot >= 0:
                 self._ranges[slot] = (first, last)
 
@@ -233,9 +231,9 @@ class GroupedFiles:
         with duckdb_errors():
             if not self._connection.execute(f"SELECT 1 FROM ({select}) LIMIT 1").fetchall():  # noqa: S608
                 return True
-            codes = ", ".join(str(code) for code, kind in REFUSALS.items() if kind in ELSEWHEN)
-            words = f"SELECT 1 FROM ({select}) WHERE slot >= 0 OR slot IN ({codes}) LIMIT 1"  # noqa: S608
-            return self._connection.execute(words).fetchall() != []
+            elsewhen = ", ".join(str(REFUSED_SLOTS[kind]) for kind in ELSEWHEN)
+            usable = f"SELECT 1 FROM ({select}) WHERE slot >= 0 OR slot IN ({elsewhen}) LIMIT 1"  # noqa: S608
+            return self._connection.execute(usable).fetchall() != []
 
 
 def with_readers(

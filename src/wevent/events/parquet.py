@@ -18,13 +18,13 @@ from wevent.events.headers import check_columns
 from wevent.events.names import WHOLE_TYPES, show_name, sql_name
 from wevent.events.refusals import Refusal
 from wevent.events.sql import duckdb_errors, literal_path, quote_name, quote_text
+from wevent.events.staging import REFUSED_SLOTS
 from wevent.events.timeline import EARLIEST, LATEST, TimesSeen
 from wevent.events.validation import AcceptanceWindow, EventValidator
 
 if TYPE_CHECKING:
     import duckdb
 
-_CODE = {kind: -1 - k for k, kind in enumerate(Refusal)}
 _TIMES = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S", "DATE")
 _ROWS_AT_ONCE = 50_000
 
@@ -86,15 +86,15 @@ class ParquetFile:
     def untimed(self) -> str:
         """Why a time cannot be read."""
         if self.types[1] not in WHOLE_TYPES:
-            return str(_CODE[Refusal.UNTIMED])
+            return str(REFUSED_SLOTS[Refusal.UNTIMED])
         kinds = (Refusal.SECONDS, Refusal.MILLISECONDS, Refusal.MICROSECONDS, Refusal.NANOSECONDS)
         limits = ("1e8", "1e11", "1e14", "1e17", "1e20")
         size = "abs(CAST(b AS DOUBLE))"
         cases = [
-            f"WHEN {size} >= {limits[k]} AND {size} < {limits[k + 1]} THEN {_CODE[kind]}"
+            f"WHEN {size} >= {limits[k]} AND {size} < {limits[k + 1]} THEN {REFUSED_SLOTS[kind]}"
             for k, kind in enumerate(kinds)
         ]
-        return f"CASE {' '.join(cases)} ELSE {_CODE[Refusal.UNTIMED]} END"
+        return f"CASE {' '.join(cases)} ELSE {REFUSED_SLOTS[Refusal.UNTIMED]} END"
 
     @property
     def nothing(self) -> str:
@@ -174,16 +174,16 @@ def validating_select(file: ParquetFile, validator: EventValidator, acceptance_w
     )
     timed = f"(t IS NOT NULL AND t BETWEEN {EARLIEST} AND {LATEST})"
     kind = (
-        f"CASE WHEN nothing THEN {_CODE[Refusal.INCOMPLETE]} "
-        f"WHEN u IS NULL THEN {_CODE[Refusal.USERLESS]} "
+        f"CASE WHEN nothing THEN {REFUSED_SLOTS[Refusal.INCOMPLETE]} "
+        f"WHEN u IS NULL THEN {REFUSED_SLOTS[Refusal.USERLESS]} "
         f"WHEN NOT {timed} THEN untimed "
-        f"WHEN {unplaced} THEN {_CODE[Refusal.PLACELESS]} "
-        f"WHEN t < {start} THEN {_CODE[Refusal.EARLY]} "
-        f"WHEN t < {first} THEN {_CODE[Refusal.LATE]} "
-        f"WHEN t >= {acceptance_window.until} THEN {_CODE[Refusal.FUTURE]} "
-        f"WHEN {'FALSE' if validator.group else 'p.id IS NULL'} THEN {_CODE[Refusal.UNLISTED]} "
-        f"WHEN {bad_degrees} THEN {_CODE[Refusal.PLACELESS]} "
-        f"WHEN ({cell}) < 0 THEN {_CODE[Refusal.OUTSIDE]} ELSE 0 END"
+        f"WHEN {unplaced} THEN {REFUSED_SLOTS[Refusal.PLACELESS]} "
+        f"WHEN t < {start} THEN {REFUSED_SLOTS[Refusal.EARLY]} "
+        f"WHEN t < {first} THEN {REFUSED_SLOTS[Refusal.LATE]} "
+        f"WHEN t >= {acceptance_window.until} THEN {REFUSED_SLOTS[Refusal.FUTURE]} "
+        f"WHEN {'FALSE' if validator.group else 'p.id IS NULL'} THEN {REFUSED_SLOTS[Refusal.UNLISTED]} "
+        f"WHEN {bad_degrees} THEN {REFUSED_SLOTS[Refusal.PLACELESS]} "
+        f"WHEN ({cell}) < 0 THEN {REFUSED_SLOTS[Refusal.OUTSIDE]} ELSE 0 END"
     )
     outer = (
         f"SELECT {kind} AS kind, coalesce(p.id, -1) AS person, "  # noqa: S608

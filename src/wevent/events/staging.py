@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ACCEPTED = "accepted"
 """The tally of accepted events."""
 
-REFUSALS = {-1 - k: kind.value for k, kind in enumerate(Refusal)}
-"""The reason of a refusal by the negative slot that a refused event has in the table."""
+REFUSED_SLOTS = {kind: -1 - k for k, kind in enumerate(Refusal)}
+"""The negative slot that a refused event has in the table, by reason."""
 
 
 class Staging:

@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 from wevent.errors import Unreadable
 from wevent.events.following import ReadPosition, find_again, fingerprint, inode, rotated_between
@@ -126,9 +125,7 @@ class FollowedFile:
     def __enter__(self) -> FollowedFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

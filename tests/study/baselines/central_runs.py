@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 PEOPLE = 100_000
 
 
-class RecordingNoise(SeededNoise):
+class Recording(SeededNoise):
     """Seeded noise that remembers sensitivity, budget and values of each Laplace draw."""
 
     def __init__(self, seed: int = 0) -> None:
@@ -31,7 +31,7 @@ class RecordingNoise(SeededNoise):
         return super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
 
 
-class Silent(RecordingNoise):
+class Silent(Recording):
     """Noise that adds nothing."""
 
     def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> Ints:
@@ -39,7 +39,7 @@ class Silent(RecordingNoise):
         return np.array(values, np.int64)
 
 
-class Scripted(RecordingNoise):
+class Scripted(Recording):
     """Noise that adds the numbers of a list, one for each element, and then nothing."""
 
     def __init__(self, script: Iterable[int]) -> None:
@@ -55,7 +55,7 @@ class LostError(Exception):
     """A draw that goes wrong."""
 
 
-class Losing(RecordingNoise):
+class Losing(Recording):
     """Seeded noise that fails in the first draw of chosen slots, without using up randomness."""
 
     def __init__(self, seed: int, slots: set[int]) -> None:

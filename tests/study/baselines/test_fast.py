@@ -10,16 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.study.baselines.central_runs import (
-    BaselineRun,
-    Losing,
-    LostError,
-    RecordingNoise,
-    Silent,
-    built,
-    run,
-    wander,
-)
+from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Recording, Silent, built, run, wander
 
 from wevent import Decision, Privacy
 from wevent.noise import SeededNoise
@@ -129,7 +120,7 @@ def test_intervals_stay_in_range(interval: int, errors: list[float]) -> None:
 def test_noise_is_that_of_the_charge() -> None:
     """A sample's noise has scale s over what was charged for it."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        noise = RecordingNoise(1)
+        noise = Recording(1)
         done = run(fast("0.6", 40, noise, privacy=Privacy(neighbours=neighbours)), wander(90, 2, 1))  # type: ignore[arg-type]
         paid = [Fraction(spend, NANO) for spend in done.spends if spend]
         assert [draw[1] for draw in noise.draws] == paid

@@ -10,16 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.study.baselines.central_runs import (
-    BaselineRun,
-    Losing,
-    LostError,
-    RecordingNoise,
-    Scripted,
-    built,
-    run,
-    wander,
-)
+from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Recording, Scripted, built, run, wander
 
 from wevent import Decision, Privacy
 from wevent.noise import SeededNoise
@@ -115,7 +106,7 @@ def test_noise_of_threshold_and_question_decide() -> None:
 def test_scales_are_those_of_the_source() -> None:
     """Perturbation s/eps_p, thresholds 4s/eps_g, questions n times 8s/eps_g, eps_p and eps_g 4/5 and 1/5 of E/w."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        noise = RecordingNoise(1)
+        noise = Recording(1)
         run(pegasus("1", 4, noise, privacy=Privacy(neighbours=neighbours)), [[5]] * 2)  # type: ignore[arg-type]
         perturbed, threshold, _, question = [Fraction(draw[0]) / draw[1] for draw in noise.draws]
         assert perturbed == s / Fraction(1, 5)
@@ -125,7 +116,7 @@ def test_scales_are_those_of_the_source() -> None:
 
 def test_every_slot_is_in_the_questions_of_one_group() -> None:
     """Between two thresholds of a cell lies one group; a slot that closes it takes no part in the next one."""
-    noise = RecordingNoise(2)
+    noise = Recording(2)
     baseline = pegasus("5", 5, noise)
     stream = [[1000 + 3 * k] for k in range(120)]  # every count is another, so a question shows which slots are in it
     opened: list[int] = []
@@ -157,7 +148,7 @@ def test_median(values: list[int]) -> None:
 
 def test_counts_beyond_all_measure_fit() -> None:
     """A deviation that does not fit into 64 bits counts as very large instead of failing."""
-    baseline = pegasus("5", 5, RecordingNoise(1))
+    baseline = pegasus("5", 5, Recording(1))
     baseline._groups[0] = None
     run(baseline, [[0]])
     group = baseline._groups[0]

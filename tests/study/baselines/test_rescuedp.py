@@ -8,16 +8,7 @@ from typing import cast
 
 import numpy as np
 import pytest
-from tests.study.baselines.central_runs import (
-    BaselineRun,
-    Losing,
-    LostError,
-    RecordingNoise,
-    Silent,
-    built,
-    run,
-    wander,
-)
+from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Recording, Silent, built, run, wander
 
 from wevent import Decision, Privacy
 from wevent.noise import SeededNoise
@@ -133,7 +124,7 @@ def test_equals_the_slow_one(epsilon: str, window: int, cells: int, size: int, s
 
 def test_small_cells_are_grouped() -> None:
     """In the stream of twelve small cells above some draws are of fewer sums than cells are due."""
-    noise = RecordingNoise(1)
+    noise = Recording(1)
     baseline = rescuedp("4", 20, noise, 12)
     fewer = 0
     for number, row in enumerate(wander(200, 12, 1, size=8, step=2), start=1):
@@ -164,7 +155,7 @@ def test_intervals_by_hand() -> None:
 def test_a_slot_costs_the_largest_budget_drawn() -> None:
     """What is charged is the largest epsilon of the slot's draws; the scale is s over a group's own."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        noise = RecordingNoise(3)
+        noise = Recording(3)
         baseline = rescuedp("4", 20, noise, 6, Privacy(neighbours=neighbours))  # type: ignore[arg-type]
         several = 0
         for row in wander(150, 6, 3, size=40):
@@ -179,7 +170,7 @@ def test_a_slot_costs_the_largest_budget_drawn() -> None:
 
 def test_cells_wait_for_room() -> None:
     """Cells on different clocks want more together than the window leaves: those stay due, and are sampled later."""
-    baseline = rescuedp("1", 60, RecordingNoise(5), 8)
+    baseline = rescuedp("1", 60, Recording(5), 8)
     waited = 0
     for row in wander(300, 8, 5, size=400, step=30):
         due = baseline.known.due <= baseline.ledger.slot

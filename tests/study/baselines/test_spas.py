@@ -12,7 +12,7 @@ from tests.study.baselines.central_runs import (
     BaselineRun,
     Losing,
     LostError,
-    RecordingNoise,
+    Recording,
     Scripted,
     Silent,
     built,
@@ -158,7 +158,7 @@ def test_the_question_by_hand() -> None:
 def test_scales_are_those_of_the_source() -> None:
     """Both are d times 2Δ/eps_s and 4cΔ/eps_s with Δ = 2s/d; twice as large where neighbours may also move."""
     for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        noise = RecordingNoise(1)
+        noise = Recording(1)
         run(spas("1", 3, noise, privacy=Privacy(neighbours=neighbours)), [[50, 50]] * 3 + [[51, 50]])  # type: ignore[arg-type]
         release, threshold, question = noise.draws[:3]
         eps_s, delta, d, c = Fraction(1, 4), Fraction(2 * s, 2), 2, 1

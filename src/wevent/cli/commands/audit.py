@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from wevent.cli.access import now
 from wevent.cli.exits import BROKEN, FINE
 from wevent.cli.options import CONFIG, Json, OtherConfigFile, file_option, flag, named_on_the_command_line, whole_option
 from wevent.cli.output import naming, print_json
@@ -52,6 +51,7 @@ def audit(
     from wevent.reports.officer import Judged, officer_page
     from wevent.store.damage import check_store
     from wevent.store.database import open_database
+    from wevent.store.opening import system_clock
     from wevent.store.streams import all_streams
 
     judged: list[Judged] = []
@@ -89,7 +89,7 @@ def audit(
         sys.stdout.write("".join(out))
     if html is not None:
         with naming(html):
-            made = f"{show_instant(now())} by wevent {__version__}"
+            made = f"{show_instant(system_clock())} by wevent {__version__}"
             html.write_text(officer_page(judged, together, made), "utf-8")
     return BROKEN if broken else FINE
 

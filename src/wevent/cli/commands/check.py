@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import typer
 
-from wevent.cli.options import (
-    CONFIG,
-    AllowEmpty,
-    ConfigFile,
-    EventFiles,
-    Json,
-    MoreEventFiles,
-    RequirementsFile,
-    StandardInputFormat,
-    Until,
-    Yes,
-    volume_of,
-)
+from wevent.cli import options as opt
 
 
 def check(
     context: typer.Context,
-    files: MoreEventFiles = None,
-    events: EventFiles = None,
-    requirements: RequirementsFile = None,
-    until: Until = None,
-    line_format: StandardInputFormat = "ndjson",
-    yes: Yes = False,
-    allow_empty: AllowEmpty = False,
-    as_json: Json = False,
-    config: ConfigFile = CONFIG,
+    files: opt.MoreEventFiles = None,
+    events: opt.EventFiles = None,
+    requirements: opt.RequirementsFile = None,
+    until: opt.Until = None,
+    line_format: opt.StandardInputFormat = "ndjson",
+    yes: opt.Yes = False,
+    allow_empty: opt.AllowEmpty = False,
+    as_json: opt.Json = False,
+    config: opt.ConfigFile = opt.CONFIG,
 ) -> None:
     """Say what `publish` would accept, refuse and release; release nothing.
 
@@ -39,17 +29,5 @@ def check(
     from wevent.cli.run_options import read_options
 
     sources = (*(events or ()), *(files or ()))
-    volume = volume_of(context)
-    check_sources(
-        read_options(
-            config,
-            sources,
-            requirements,
-            until,
-            line_format,
-            yes=yes,
-            allow_empty=allow_empty,
-            volume=volume,
-            as_json=as_json,
-        )
-    )
+    options = read_options(config, sources, requirements, until, line_format, opt.volume_of(context))
+    check_sources(replace(options, yes=yes, allow_empty=allow_empty, as_json=as_json))

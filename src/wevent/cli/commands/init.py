@@ -11,9 +11,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from wevent.cli.access import now
-from wevent.cli.confirmation import ask
 from wevent.cli.options import CONFIG, instant
+from wevent.cli.output import ask
 
 _DAY = 86_400_000_000
 
@@ -67,8 +66,9 @@ def _usual_first(closing: str | None, width: str | None) -> int:
     from wevent.config.durations import to_microseconds
     from wevent.config.read import example
     from wevent.events.timeline import LATEST
+    from wevent.store.opening import system_clock
 
-    moment = now()
+    moment = system_clock()
     if closing == "arrival":
         with suppress(ValueError, ZeroDivisionError):  # what is no length of time is refused with the other choices
             length = to_microseconds(width or tomllib.loads(example())["slots"]["width"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from wevent.cli.access import open_store
 from wevent.cli.options import CONFIG, ConfigFile, First, Last, file_option, flag, slot_range
 from wevent.cli.output import naming
 
@@ -26,6 +25,7 @@ def plot(
     from wevent.reports.history import read_history
     from wevent.reports.plot import draw, save_html, save_png
     from wevent.reports.releases import public_releases
+    from wevent.store.opening import open_store
     from wevent.store.streams import find_stream
 
     if output.suffix not in (".png", ".html"):

@@ -7,20 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from wevent.cli.options import (
-    CONFIG,
-    AllowEmpty,
-    ConfigFile,
-    EventFiles,
-    Json,
-    MoreEventFiles,
-    RequirementsFile,
-    StandardInputFormat,
-    Until,
-    Yes,
-    flag,
-    volume_of,
-)
+from wevent.cli import options as opt
 
 _AFTER_A_RESTORE = "After a restore"
 
@@ -33,19 +20,21 @@ def _restored(text: str) -> int | str:
 
 def publish(
     context: typer.Context,
-    files: MoreEventFiles = None,
-    events: EventFiles = None,
-    requirements: RequirementsFile = None,
+    files: opt.MoreEventFiles = None,
+    events: opt.EventFiles = None,
+    requirements: opt.RequirementsFile = None,
     overwrite: Annotated[
-        bool, flag("--overwrite", "With --requirements: also change people who have set their own.")
+        bool, opt.flag("--overwrite", "With --requirements: also change people who have set their own.")
     ] = False,
-    until: Until = None,
-    follow: Annotated[bool, flag("--follow", "Go on reading one growing file (closing = arrival).")] = False,
-    line_format: StandardInputFormat = "ndjson",
-    yes: Yes = False,
-    allow_empty: AllowEmpty = False,
-    dry_run: Annotated[bool, flag("--dry-run", "Say what would be done, as `wevent check` does; do nothing.")] = False,
-    as_json: Json = False,
+    until: opt.Until = None,
+    follow: Annotated[bool, opt.flag("--follow", "Go on reading one growing file (closing = arrival).")] = False,
+    line_format: opt.StandardInputFormat = "ndjson",
+    yes: opt.Yes = False,
+    allow_empty: opt.AllowEmpty = False,
+    dry_run: Annotated[
+        bool, opt.flag("--dry-run", "Say what would be done, as `wevent check` does; do nothing.")
+    ] = False,
+    as_json: opt.Json = False,
     restored: Annotated[
         Any,
         typer.Option(
@@ -66,7 +55,7 @@ def publish(
             help="Go on without the requirement changes that are missing; the store remembers how many.",
         ),
     ] = False,
-    config: ConfigFile = CONFIG,
+    config: opt.ConfigFile = opt.CONFIG,
 ) -> int:
     """Read events, release every slot that is over, and keep it. Run it again to go on where it stopped.
 
@@ -76,20 +65,10 @@ def publish(
     from wevent.cli.publication import publish_until_stopped
     from wevent.cli.run_options import read_options
 
-    options = read_options(
-        config,
-        (*(events or ()), *(files or ())),
-        requirements,
-        until,
-        line_format,
-        yes=yes,
-        allow_empty=allow_empty,
-        volume=volume_of(context),
-        as_json=as_json,
-    )
+    sources = (*(events or ()), *(files or ()))
+    options = read_options(config, sources, requirements, until, line_format, opt.volume_of(context))
+    options = replace(options, yes=yes, allow_empty=allow_empty, as_json=as_json, follow=follow, overwrite=overwrite)
     if dry_run:
         check_sources(options)
         return 0
-    return publish_until_stopped(
-        replace(options, follow=follow, overwrite=overwrite, restored=restored, requirements_lost=requirements_lost)
-    )
+    return publish_until_stopped(replace(options, restored=restored, requirements_lost=requirements_lost))

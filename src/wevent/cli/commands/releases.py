@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from wevent.cli.access import open_store
 from wevent.cli.options import CONFIG, ConfigFile, First, Json, Last, file_option, slot_range
 from wevent.cli.output import naming
 
@@ -40,6 +39,7 @@ def releases(
     from wevent.events.names import show_name
     from wevent.reports.releases import public_releases
     from wevent.reports.tables import write_csv, write_ndjson, write_parquet
+    from wevent.store.opening import open_store
     from wevent.store.streams import find_stream
 
     settings = read_config(config)

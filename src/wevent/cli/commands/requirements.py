@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wevent.cli.access import now, open_store
-from wevent.cli.confirmation import agrees
 from wevent.cli.options import CONFIG, ConfigFile, Json, flag
-from wevent.cli.output import print_json
-from wevent.cli.requirement_file import describe, import_file, store_requirements
+from wevent.cli.output import agrees, print_json
 
 if TYPE_CHECKING:
     from wevent.cohorts.requirement import Requirement
 
 COLUMNS = ("user", "from_slot", "epsilon", "window", "backward_epsilon", "backward_window", "status", "source")
+
+WINDOW_KEYS = ("requirement", "first", "last", "allowed", "spent", "left")
 
 requirements = typer.Typer(no_args_is_help=True, help="Store and show what people require: set, import, list, show.")
 
@@ -43,11 +42,13 @@ def set_requirement(
 
     Example: wevent requirements set ann --epsilon 0.5 --window 24
     """
+    from wevent.cli.requirement_file import store_requirements
     from wevent.cohorts.requirement_change import RequirementChange
     from wevent.config.people import LEAVE
     from wevent.config.read import read_config
     from wevent.config.requirement_files import parse_requirement
     from wevent.errors import InvalidRequirement, UnknownUser
+    from wevent.store.opening import open_store
     from wevent.store.planning import ChangePolicy
     from wevent.store.streams import find_stream
 
@@ -80,8 +81,10 @@ def import_requirements(
 
     Example: wevent requirements import people.csv
     """
+    from wevent.cli.requirement_file import describe, import_file
     from wevent.config.read import read_config
     from wevent.errors import InvalidSetting
+    from wevent.store.opening import open_store
 
     settings = read_config(config)
     how = {"returning": returning, "overwrite": overwrite, "sync": sync}
@@ -109,6 +112,7 @@ def list_requirements(
     from wevent.config.read import read_config
     from wevent.events.names import show_name
     from wevent.store.effect import current_slot
+    from wevent.store.opening import open_store, system_clock
     from wevent.store.requirements import change_statuses, group_by_person, read_changes, read_people
     from wevent.store.streams import find_stream
 
@@ -119,7 +123,7 @@ def list_requirements(
         with database.read() as connection:
             names = {person: written(name) for name, person in read_people(connection, stream.id).items()}
             changes = list(read_changes(connection, stream.id))
-            slot = current_slot(connection, settings, stream.id, now())
+            slot = current_slot(connection, settings, stream.id, system_clock())
     rows = []
     for own in group_by_person(changes):
         words = change_statuses(own, slot)
@@ -152,6 +156,7 @@ def show_requirements(user: User, as_json: Json = False, config: ConfigFile = CO
     from wevent.events.names import show_name, to_name
     from wevent.events.timeline import show_instant
     from wevent.reports.person_report import read_person_report
+    from wevent.store.opening import open_store
     from wevent.units import show
 
     settings = read_config(config)
@@ -161,34 +166,15 @@ def show_requirements(user: User, as_json: Json = False, config: ConfigFile = CO
         raise UnknownUser("nobody of this name was ever listed in this stream; names count letter for letter")
     times, charged = report.times, report.charged
     if as_json:
-        changes = [
-            dict(zip(COLUMNS[1:], (change.from_slot, *_terms(change.requirement), status, change.source), strict=True))
-            | {"stored": show_instant(change.stored)}
-            for change, status in report.changes
+        rows = [
+            (c.from_slot, *_terms(c.requirement), word, c.source, show_instant(c.stored)) for c, word in report.changes
         ]
-        windows = [
-            {
-                "requirement": window.what,
-                "first": window.first,
-                "last": window.last,
-                "allowed": show(window.units),
-                "spent": show(window.spent),
-                "left": show(window.left),
-                "free_from": window.free,
-            }
-            for window in report.windows
-        ]
-        print_json(
-            {
-                "user": user,
-                "stream": settings.stream.name,
-                "charged": charged,
-                "listed": report.listed,
-                "spent": show(report.total),
-                "windows": windows,
-                "changes": changes,
-            }
-        )
+        windows = [(w.what, w.first, w.last, show(w.units), show(w.spent), show(w.left)) for w in report.windows]
+        document = {"user": user, "stream": settings.stream.name, "charged": charged, "listed": report.listed}
+        document["spent"] = show(report.total)
+        document["windows"] = [dict(zip(WINDOW_KEYS, window, strict=True)) for window in windows]
+        document["changes"] = [dict(zip((*COLUMNS[1:], "stored"), row, strict=True)) for row in rows]
+        print_json(document)
         return
     newest = f"newest charged slot {times.slot(charged)}" if charged else "no slot was charged yet"
     lines = [f"{show_name(user)} in stream {settings.stream.name}, {newest}"]

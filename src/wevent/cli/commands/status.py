@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 
-from wevent.cli.access import open_store
 from wevent.cli.options import CONFIG, ConfigFile, Json
 from wevent.cli.output import print_json
 
@@ -29,6 +29,7 @@ def status(config: ConfigFile = CONFIG, as_json: Json = False) -> None:
     from wevent.reports.status import stream_status
     from wevent.reports.times import SlotTimes
     from wevent.store.accounting import read_account, read_tallies
+    from wevent.store.opening import open_store
     from wevent.store.streams import find_stream
     from wevent.store.witnessed_changes import count_lost_changes
     from wevent.units import show
@@ -45,21 +46,11 @@ def status(config: ConfigFile = CONFIG, as_json: Json = False) -> None:
     current, times, closing = stream_status(past), SlotTimes(past.settings), settings.slots.closing
     coming = current.slots + 1
     if as_json:
-        events = {name: getattr(account, name) for name in ("accepted", "released", "waiting", "lost")}
-        document = {
-            "stream": stream.name,
-            "next_slot": coming,
-            "over_at": times.end(coming),
-            "people": {"listed": len(past.listed), "in_force": current.people, "short": current.short},
-            "slots_without_publication": current.silent,
-            "least_left": show(current.least),
-            "typical_left": show(current.typical),
-            "held_until": current.held_until or None,
-            "events": events,
-            "refused": {kind: number for kind, number in tallies.items() if kind != ACCEPTED},
-            "lost_requirement_changes": lost_changes,
-            "together": [line.as_dict() for line in together],
-        }
+        by_reason = {kind: number for kind, number in tallies.items() if kind != ACCEPTED}
+        document = {"stream": stream.name, "next_slot": coming, "over_at": times.end(coming), **asdict(current)}
+        document |= {"least": show(current.least), "typical": show(current.typical), "events": asdict(account)}
+        document |= {"refused": by_reason, "lost_requirement_changes": lost_changes}
+        document["together"] = [loss.as_dict() for loss in together]
         print_json(document)
         return
     out = [f"stream {show_name(stream.name)}: {current.slots:,} slots, {len(past.listed):,} people ever listed"]

@@ -124,8 +124,7 @@ def report(
 @study.command()
 def compare(
     data: Annotated[
-        str,
-        typer.Option(metavar="NAME|FILE", help="A data set, or a CSV or Parquet file with user, cell and slot."),
+        str, typer.Option(metavar="NAME|FILE", help="A data set, or a CSV or Parquet file with user, cell and slot.")
     ],
     mechanisms: Annotated[str, typer.Option(metavar="NAME,NAME,…", help="What is compared.")],
     epsilon: Annotated[

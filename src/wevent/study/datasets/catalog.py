@@ -5,29 +5,23 @@ A data set of your own is one more entry: `DATASETS["mine"] = open_mine`.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from wevent.errors import UnknownName
 from wevent.study.datasets import foursquare, log, nycflights, own, sin, taxi, tlns
 from wevent.study.datasets.stream import DataOptions, DataStream, Opener
-from wevent.study.datasets.synthetic import Series
+from wevent.study.datasets.synthetic import Series, open_series
 
-DATASETS: dict[str, Opener] = {
-    "sin": sin.open_sin,
-    "log": log.open_log,
-    "tlns": tlns.open_tlns,
+SERIES: dict[str, Series] = {"sin": sin.probabilities, "log": log.probabilities, "tlns": tlns.probabilities}
+"""The synthetic sets' probabilities, which the protocol `printed` rounds."""
+
+DATASETS: dict[str, Opener] = {name: partial(open_series, name, series) for name, series in SERIES.items()} | {
     "taxi": taxi.open_taxi,
     "foursquare": foursquare.open_foursquare,
     "nycflights": nycflights.open_nycflights,
 }
 """Name → opener."""
-
-SERIES: dict[str, Series] = {
-    "sin": sin.probabilities,
-    "log": log.probabilities,
-    "tlns": tlns.probabilities,
-}
-"""The synthetic sets' probabilities, which the protocol `printed` rounds."""
 
 
 def open_stream(name: str, options: DataOptions | None = None) -> DataStream:

@@ -1,13 +1,10 @@
-"""Opens the data set sin: bits whose probability follows a sine wave ([Du25] "Datasets")."""
+"""Gives the probabilities of the data set sin: a sine wave ([Du25] "Datasets")."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from wevent.study.datasets.stream import DataOptions, DataStream
-from wevent.study.datasets.synthetic import Probabilities, open_series, round_half_up
-
-NAME = "sin"
+from wevent.study.datasets.synthetic import Probabilities, round_half_up
 
 
 def probabilities(slots: int, rounded: bool = False) -> Probabilities:
@@ -18,8 +15,3 @@ def probabilities(slots: int, rounded: bool = False) -> Probabilities:
         p = round_half_up(p)
         p[:1] = 0.075  # its first slot takes the initial value as it is
     return p
-
-
-def open_sin(options: DataOptions) -> DataStream:
-    """Two cells, 0 and 1; by default 10,000 people and slots."""
-    return open_series(NAME, probabilities, options)

@@ -70,7 +70,7 @@ def round_half_up(values: Probabilities) -> Probabilities:
 
 
 def open_series(name: str, series: Series, options: DataOptions) -> SyntheticStream:
-    """The data set of a series, with any number of slots: it has no end.
+    """Two cells, 0 and 1, and any number of slots, since a series has no end; by default 10,000 people and slots.
 
     Guarantees:
         Any number of cells but 2 raises `InvalidSetting`.

@@ -1,4 +1,4 @@
-"""Opens the data set tlns: bits whose probability follows a random walk ([Du25] "Datasets")."""
+"""Gives the probabilities of the data set tlns: a random walk ([Du25] "Datasets")."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import math
 import numpy as np
 
 from wevent.study.datasets.java_random import JavaRandom
-from wevent.study.datasets.stream import DataOptions, DataStream
-from wevent.study.datasets.synthetic import Probabilities, open_series
+from wevent.study.datasets.synthetic import Probabilities
 
-NAME = "tlns"
 START, DEVIATION, SEED = 0.05, 0.0025, 1
 
 
@@ -36,8 +34,3 @@ def probabilities(slots: int, rounded: bool = False) -> Probabilities:
     if rounded:
         return np.append(START, walk(max(slots - 1, 0))[0])[:slots]
     return walk(slots)[0]
-
-
-def open_tlns(options: DataOptions) -> DataStream:
-    """Two cells, 0 and 1; by default 10,000 people and slots."""
-    return open_series(NAME, probabilities, options)
