@@ -149,8 +149,10 @@ def check_limits(requirement: Requirement, limits: Limits) -> None:
 
 def with_share(requirement: Requirement, shares: tuple[int, int]) -> tuple[int, int]:
     """Least and greatest share of a stream with one requirement more; a dynamic one counts by its stricter side."""
-    sides = (requirement,) if isinstance(requirement, Fixed) else (requirement.forward, requirement.backward)
-    share = min(side.share for side in sides)
+    if isinstance(requirement, Fixed):
+        share = requirement.share
+    else:
+        share = min(requirement.forward.share, requirement.backward.share)
     return min(shares[0], share), max(shares[1], share)
 
 
