@@ -187,8 +187,9 @@ def test_refusals(town: Town) -> None:
         for call in (store.leave, store.person):
             with pytest.raises(UnknownUser):
                 call("zoe")
-        with pytest.raises(InvalidRequirement):
-            store.require("bob", Fixed(1, 2**15))
+        for change in (RequirementChange("bob", Fixed(1, 2**15)), RequirementChange("bob", Fixed(1, 2), slot=9)):
+            with pytest.raises(InvalidRequirement):
+                store.store_changes([change])
 
 
 def test_one_process_publishes(town: Town) -> None:

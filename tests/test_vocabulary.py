@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 GLOSSARY = ROOT / "docs/reference/glossary.md"
 EXEMPT = {GLOSSARY, ROOT / "docs/references.md", Path(__file__)}  # the table itself, and titles of papers
+SEED_LABEL = 'SEED_LABEL = "wishes"'  # part of the seeds of kept results: another word would draw other numbers
 FOLDERS = ("src", "tests", "benchmarks", "experiments", "docs")
 PYTHON = sorted(path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py"))
 
@@ -44,6 +45,7 @@ def test_retired_words_are_gone() -> None:
         f"{path.relative_to(ROOT)}:{number}: {match[0]}"
         for path in texts()
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if line != SEED_LABEL
         for match in words.finditer(line)
     ]
     assert not found, f"{len(found)} retired words:\n" + "\n".join(found[:40])

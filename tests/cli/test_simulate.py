@@ -221,13 +221,13 @@ def test_colour_only_where_wanted(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_city_repeats_for_a_seed() -> None:
     """The same seed gives the same movement, another one gives another; everybody is in a district or away."""
-    one, same, other = City(200, 3), City(200, 3), City(200, 4)
+    city, same, other = City(200, 3), City(200, 3), City(200, 4)
     for slot in range(1, 100):
-        places = one.move(slot)
+        places = city.move(slot)
         assert (places == same.move(slot)).all()
         assert places.min() >= -1
         assert places.max() < len(DISTRICTS)
-    assert (one.move(100) != other.move(100)).any()
+    assert (city.move(100) != other.move(100)).any()
 
 
 def test_clock() -> None:
@@ -240,6 +240,6 @@ def test_residents_require_all_levels(dynamic: bool) -> None:
     """Every level is required in slot 1, and dynamic requirements exactly where they are served."""
     requirements = CityRequirements(200, 40, 1, dynamic=dynamic)
     first = {change.requirement for change in requirements.at(1)}
-    assert {LEVELS.fixed(b, w) for b in LEVELS.budgets for w in LEVELS.windows} <= first
+    assert {LEVELS.fixed(b, w) for b in LEVELS.epsilons for w in LEVELS.windows} <= first
     kinds = {type(change.requirement) for slot in range(1, 41) for change in requirements.at(slot)} - {type(None)}
     assert kinds == ({Fixed, Dynamic} if dynamic else {Fixed})

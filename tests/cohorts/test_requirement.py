@@ -120,11 +120,11 @@ def test_unknown_levels_list_the_known_ones() -> None:
 
 def test_levels_need_names() -> None:
     """Levels have at least one epsilon and one window, and cannot be changed afterwards."""
-    for budgets, windows in (({}, {"short": 4}), ({"low": 1}, {})):
+    for epsilons, windows in (({}, {"short": 4}), ({"low": 1}, {})):
         with pytest.raises(InvalidRequirement, match="at least one"):
-            Levels(budgets, windows)
+            Levels(epsilons, windows)
     with pytest.raises(TypeError):
-        LEVELS.budgets["strict"] = 5  # type: ignore[index]
+        LEVELS.epsilons["strict"] = 5  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_durations() -> None:
 
 
 def levels(mechanism: str = "dpbd") -> Any:
-    named = {"budgets": {"strict": 0.5, "open": 2}, "windows": {"hour": 4}}
+    named = {"epsilons": {"strict": 0.5, "open": 2}, "windows": {"hour": 4}}
     return to_config(settings(levels=named, privacy={"mechanism": mechanism, "limits": {"epsilon": 5, "window": 10}}))
 
 

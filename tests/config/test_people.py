@@ -29,16 +29,16 @@ def with_group(epsilon: Any, window: Any, **levels: Any) -> Any:
 def test_a_number_is_never_the_name_of_a_level(epsilon: Any) -> None:
     """No level can be named like a number, so neither a group nor a person's number can turn into a level's value."""
     with pytest.raises(InvalidSetting, match="cannot name a level"):
-        with_group(epsilon, 4, budgets={str(epsilon): 50}, windows={"hour": 4})
+        with_group(epsilon, 4, epsilons={str(epsilon): 50}, windows={"hour": 4})
     with pytest.raises(InvalidSetting, match="cannot name a level"):
-        with_group(epsilon, 4, budgets={"strict": 0.5}, windows={"4": 1})
+        with_group(epsilon, 4, epsilons={"strict": 0.5}, windows={"4": 1})
     with pytest.raises(InvalidSetting, match="'leave' cannot name a level"):
-        with_group(epsilon, 4, budgets={"leave": 0.5}, windows={"hour": 1})
+        with_group(epsilon, 4, epsilons={"leave": 0.5}, windows={"hour": 1})
 
 
 def test_a_group_is_resolved_once(tmp_path: Path) -> None:
     """The store keeps units and window of the group; a level that is added later changes nothing, judge included."""
-    chosen = with_group("strict", "hour", budgets={"strict": 0.5}, windows={"hour": 4})
+    chosen = with_group("strict", "hour", epsilons={"strict": 0.5}, windows={"hour": 4})
     assert chosen.group.requirement == Fixed(0.5, 4)
     assert chosen.fixed()["people.group"] == {"size": 50, "epsilon_units": 500_000_000, "window": 4}
     assert with_group("0.5", "4").group.requirement == Fixed(0.5, 4)
@@ -46,7 +46,7 @@ def test_a_group_is_resolved_once(tmp_path: Path) -> None:
     town.people(3)
     with town.session() as session:
         session.release(random_rows(session, 1))
-    town.config = with_group("strict", "hour", budgets={"strict": 0.5, "free": 50}, windows={"hour": 4, "day": 96})
+    town.config = with_group("strict", "hour", epsilons={"strict": 0.5, "free": 50}, windows={"hour": 4, "day": 96})
     with town.session() as session:
         members = session._publisher.members
         assert members.ledger.versions.in_force(members.groups["group"]) == (500_000_000, 4)

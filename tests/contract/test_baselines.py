@@ -78,7 +78,7 @@ class Deaf(Recorded):
 
     def binomial(self, counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Ints:
         given, chances = np.broadcast_arrays(np.asarray(counts), np.asarray(probabilities))
-        self.asked.append(("binomial", Fraction(int(chances.sum())), given.size))
+        self.draws.append(("binomial", Fraction(int(chances.sum())), given.size))
         kept = np.zeros(given.shape, np.int64)  # all that are kept are of one symbol, so that there is change to see
         share = self.script.random(given.shape[:-1])
         kept[..., int(self.script.integers(given.shape[-1]))] = share * given.sum(axis=-1)
@@ -132,8 +132,8 @@ class World:
         if self.baseline.feeds == "people":
             return Slot(number, places)
         counts = np.zeros((self.register.sizes.size, len(CELLS)), np.int64)
-        there = places >= 0
-        np.add.at(counts, (self.register.rows[there], places[there]), 1)
+        present = places >= 0
+        np.add.at(counts, (self.register.rows[present], places[present]), 1)
         return Slot(number, counts=counts)
 
     def step(self, places: Ints) -> Decision:
@@ -147,7 +147,7 @@ class World:
         return decision
 
     def by_person(self) -> dict[tuple[int, ...], set[Fixed]]:
-        """Different histories of spends, with what the people who have them asked for."""
+        """Different histories of spends, with what the people who have them required."""
         table = np.array(self.spends)
         if table.shape[1] == PEOPLE:
             rows = np.arange(PEOPLE)
@@ -161,7 +161,7 @@ class World:
 
 def windows(asked: list[Fixed], times: int) -> int:
     """So many slots that the longest window passes this often."""
-    return times * max(one.window for one in asked)
+    return times * max(requirement.window for requirement in asked)
 
 
 def stream(kind: Kind, slots: int, seed: int = 0) -> Iterator[Ints]:
@@ -192,7 +192,7 @@ def test_every_baseline_is_here() -> None:
 @mostly_short
 @pytest.mark.parametrize("kind", quick_and_slow(["jumpy"], ["quiet", "empty"]))
 def test_every_window_of_every_person_holds(name: str, asked: list[Fixed], kind: Kind) -> None:
-    """SPEC §2: over 4 long or 15 short windows, some slots lost, nobody's window holds more than was asked for."""
+    """SPEC §2: over 4 long or 15 short windows, some slots lost, nobody's window holds more than was required."""
     noise = Flaky(3)
     world, coins = World(name, asked, noise), random.Random(4)
     decisions = []
@@ -200,7 +200,7 @@ def test_every_window_of_every_person_holds(name: str, asked: list[Fixed], kind:
         noise.armed = coins.random() < 0.1
         decisions.append(world.step(places))
     for spends, requirements in world.by_person().items():
-        promises = [FixedPromise(one.units, one.window, 1) for one in requirements]
+        promises = [FixedPromise(requirement.units, requirement.window, 1) for requirement in requirements]
         assert violations(spends, promises) == []
         assert worst(spends, promises) > Fraction(1, 10)  # it does spend
     assert {Decision.PUBLISHED, Decision.LOST} <= set(decisions)
@@ -208,12 +208,15 @@ def test_every_window_of_every_person_holds(name: str, asked: list[Fixed], kind:
 
 @every
 def test_every_window_holds_between_other_neighbours(name: str) -> None:
-    """Whoever the neighbours are, the windows hold, and noise is as large as they ask for."""
+    """With either kind of neighbours the windows hold, and the noise is as large as they require."""
     world = World(name, SHORT, privacy=Privacy(neighbours="substitution"))
     for places in stream("jumpy", windows(SHORT, 10)):
         world.step(places)
     for spends, requirements in world.by_person().items():
-        assert violations(spends, [FixedPromise(one.units, one.window, 1) for one in requirements]) == []
+        assert (
+            violations(spends, [FixedPromise(requirement.units, requirement.window, 1) for requirement in requirements])
+            == []
+        )
 
 
 # Nothing private but through noise
@@ -224,31 +227,31 @@ def test_every_window_holds_between_other_neighbours(name: str) -> None:
 @pytest.mark.parametrize("other", quick_and_slow(["empty"], ["quiet"]))
 def test_nothing_passes_by_the_noise(name: str, asked: list[Fixed], other: Kind) -> None:
     """With noise that does not listen, all charges, draws, decisions and counts are those of any other data."""
-    one, two = World(name, asked, Deaf(5)), World(name, asked, Deaf(5))
+    first, second = World(name, asked, Deaf(5)), World(name, asked, Deaf(5))
     decisions = []
     slots = windows(asked, 15 if asked is SHORT else 3)
-    for here, there in zip(stream("jumpy", slots), stream(other, slots), strict=True):
-        decisions.append(one.step(here))
-        assert two.step(there) == decisions[-1]
-        assert np.array_equal(one.baseline.shown, two.baseline.shown)
-        assert np.array_equal(one.charges[-1].change_budget, two.charges[-1].change_budget)
-        assert np.array_equal(one.charges[-1].publish_budget, two.charges[-1].publish_budget)
-        assert np.array_equal(one.spends[-1], two.spends[-1])
-    assert isinstance(one.noise, Deaf) and isinstance(two.noise, Deaf)
-    assert one.noise.asked == two.noise.asked
-    assert one.baseline.ledger.to_bytes() == two.baseline.ledger.to_bytes()
-    if asked is SHORT or one.baseline.feeds == "rows":  # over 90 slots hardly any of so few people is asked at a time
+    for places, other_places in zip(stream("jumpy", slots), stream(other, slots), strict=True):
+        decisions.append(first.step(places))
+        assert second.step(other_places) == decisions[-1]
+        assert np.array_equal(first.baseline.shown, second.baseline.shown)
+        assert np.array_equal(first.charges[-1].change_budget, second.charges[-1].change_budget)
+        assert np.array_equal(first.charges[-1].publish_budget, second.charges[-1].publish_budget)
+        assert np.array_equal(first.spends[-1], second.spends[-1])
+    assert isinstance(first.noise, Deaf) and isinstance(second.noise, Deaf)
+    assert first.noise.draws == second.noise.draws
+    assert first.baseline.ledger.to_bytes() == second.baseline.ledger.to_bytes()
+    if asked is SHORT or first.baseline.feeds == "rows":  # over 90 slots hardly any of so few people is asked at a time
         assert Decision.PUBLISHED in decisions
 
 
 @every
 def test_data_do_matter_when_noise_listens(name: str) -> None:
     """The test above could fail: with noise that listens, other data show other counts."""
-    one, two = World(name, SHORT, Recorded(6)), World(name, SHORT, Recorded(6))
-    for here, there in zip(stream("jumpy", 30), stream("quiet", 30), strict=True):
-        one.step(here)
-        two.step(there)
-    assert not np.array_equal(one.baseline.shown, two.baseline.shown)
+    first, second = World(name, SHORT, Recorded(6)), World(name, SHORT, Recorded(6))
+    for places, other_places in zip(stream("jumpy", 30), stream("quiet", 30), strict=True):
+        first.step(places)
+        second.step(other_places)
+    assert not np.array_equal(first.baseline.shown, second.baseline.shown)
 
 
 @every
@@ -258,7 +261,7 @@ def test_only_whole_numbers_meet_noise(name: str, asked: list[Fixed]) -> None:
     world = World(name, asked, Strict(7))
     for places in stream("jumpy", windows(asked, 8 if asked is SHORT else 2)):
         world.step(places)
-    assert isinstance(world.noise, Strict) and world.noise.asked
+    assert isinstance(world.noise, Strict) and world.noise.draws
 
 
 def test_no_other_randomness() -> None:
@@ -303,7 +306,7 @@ def test_an_error_in_the_draw_loses_the_slot(name: str, asked: list[Fixed]) -> N
             break
     assert lost is not None
     noise.armed = False
-    drawn, stored = len(noise.asked), baseline.ledger.to_bytes()
+    drawn, stored = len(noise.draws), baseline.ledger.to_bytes()
     offer = world.charges[-1]
     assert offer.slot == lost and (offer.change_budget + offer.publish_budget).any()
     assert baseline.trace is not None and baseline.trace.slot == lost
@@ -311,7 +314,7 @@ def test_an_error_in_the_draw_loses_the_slot(name: str, asked: list[Fixed]) -> N
     assert np.array_equal(baseline.shown, before)
     with pytest.raises(SlotOutOfOrder):
         baseline.step(world.slot(places[lost - 1], lost))
-    assert (len(noise.asked), baseline.ledger.to_bytes()) == (drawn, stored)
+    assert (len(noise.draws), baseline.ledger.to_bytes()) == (drawn, stored)
     assert baseline.step(world.slot(places[lost])).slot == lost + 1
 
 
@@ -325,12 +328,12 @@ def test_slots_come_in_order_and_once(name: str) -> None:
             world.baseline.step(world.slot(places, number))
     for _ in range(3):
         world.step(places)
-    drawn, stored = len(world.noise.asked), world.baseline.ledger.to_bytes()
+    drawn, stored = len(world.noise.draws), world.baseline.ledger.to_bytes()
     for number in (1, 3, 5):
         with pytest.raises(SlotOutOfOrder) as refused:
             world.baseline.step(world.slot(places, number))
         assert refused.value.fields == {"slot": number, "expected": 4}
-    assert (len(world.noise.asked), world.baseline.ledger.to_bytes()) == (drawn, stored)
+    assert (len(world.noise.draws), world.baseline.ledger.to_bytes()) == (drawn, stored)
     assert world.baseline.step(world.slot(places)).slot == 4
 
 
@@ -402,13 +405,13 @@ def test_bad_input_costs_nothing_and_names_nobody(name: str) -> None:
     """A typed error before anything is spent or drawn; the stream goes on as if it had not been."""
     world, twin = World(name, SHORT, Recorded(11)), World(name, SHORT, Recorded(11))
     places = list(stream("jumpy", 9))
-    for here in places[:4]:
-        world.step(here)
-        twin.step(here)
+    for cells in places[:4]:
+        world.step(cells)
+        twin.step(cells)
     for bad in BAD:
         refuse(world, places[4], bad)
-    for here in places[4:]:
-        assert world.step(here) == twin.step(here)
+    for cells in places[4:]:
+        assert world.step(cells) == twin.step(cells)
         assert np.array_equal(world.baseline.shown, twin.baseline.shown)
 
 
@@ -422,7 +425,7 @@ def refuse(world: World, places: Ints, bad: Bad) -> None:
         assert good.counts is not None
         wrong = Slot(5, counts=bad.rows(good.counts.astype(np.int64)))
     assert isinstance(world.noise, Recorded)
-    drawn, stored = len(world.noise.asked), world.baseline.ledger.to_bytes()
+    drawn, stored = len(world.noise.draws), world.baseline.ledger.to_bytes()
     with pytest.raises(InvalidInput) as refused:
         world.baseline.step(wrong)
     error = refused.value
@@ -430,4 +433,4 @@ def refuse(world: World, places: Ints, bad: Bad) -> None:
     last = traceback.format_exception_only(error)
     for shown in (*last, repr(error), str(error.fields), repr(world.baseline), repr(wrong)):
         assert not any(secret in shown for secret in SECRETS)
-    assert (len(world.noise.asked), world.baseline.ledger.to_bytes()) == (drawn, stored), bad.what
+    assert (len(world.noise.draws), world.baseline.ledger.to_bytes()) == (drawn, stored), bad.what

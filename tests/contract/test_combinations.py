@@ -68,14 +68,14 @@ def world(name: str, seed: int, noise: Any, privacy: Privacy | None = None) -> W
 def test_the_promise(name: str, slots: int) -> None:
     """SPEC §2: through many slots of coming, going, changing and failing, everybody's windows hold."""
     noise = Flaky(1)
-    some = world(name, 1, noise)
+    running = world(name, 1, noise)
     decisions = []
     for _ in range(slots):
-        some.live()
-        noise.armed = some.random.random() < 0.1
-        decisions.append(some.step(some.data()).decision)
-    assert all(violations(record.spends, record.promises()) == [] for record in some.records.values())
-    assert max(worst(record.spends, record.promises()) for record in some.records.values()) > Fraction(1, 4)
+        running.live()
+        noise.armed = running.random.random() < 0.1
+        decisions.append(running.step(running.data()).decision)
+    assert all(violations(record.spends, record.promises()) == [] for record in running.records.values())
+    assert max(worst(record.spends, record.promises()) for record in running.records.values()) > Fraction(1, 4)
     assert {Decision.PUBLISHED, Decision.LOST} <= set(decisions)
 
 
@@ -83,36 +83,36 @@ def test_the_promise(name: str, slots: int) -> None:
 @pytest.mark.parametrize("neighbours", quick_and_slow(["add_remove"], ["substitution"]))
 def test_one_users_rows_change_no_charge(name: str, neighbours: Literal["add_remove", "substitution"]) -> None:
     """With the same releases, one user's rows change no charge, no decision, nothing shown and no byte kept."""
-    one, other = (world(name, 3, Deaf(5), Privacy(neighbours=neighbours)) for _ in range(2))
+    full, without = (world(name, 3, Deaf(5), Privacy(neighbours=neighbours)) for _ in range(2))
     for _ in range(40):
-        one.live()
-        other.live()
-        releases = one.step(one.data()), other.step(other.data(without="user-0"))
-        charges = one.journal.charges[-1], other.journal.charges[-1]
+        full.live()
+        without.live()
+        releases = full.step(full.data()), without.step(without.data(without="user-0"))
+        charges = full.journal.charges[-1], without.journal.charges[-1]
         assert np.array_equal(charges[0].change_budget, charges[1].change_budget)
         assert np.array_equal(charges[0].publish_budget, charges[1].publish_budget)
         assert releases[0].decision == releases[1].decision
         assert releases[0].threshold == releases[1].threshold
         assert np.array_equal(releases[0].counts, releases[1].counts)
         assert np.array_equal(releases[0].standard_error, releases[1].standard_error)
-        assert one.publisher.ledger.to_bytes() == other.publisher.ledger.to_bytes()
+        assert full.publisher.ledger.to_bytes() == without.publisher.ledger.to_bytes()
 
 
 @every
 def test_a_lost_slot_teaches_nothing(name: str) -> None:
     """If the journal fails after the draw, the filter knows what it knew before."""
-    some = world(name, 4, Flaky(2))
+    running = world(name, 4, Flaky(2))
     for _ in range(5):
-        some.step(some.data())
-    keep = some.journal.settle
-    before = some.publisher.filter.repeat(some.slot).counts.copy()
+        running.step(running.data())
+    keep = running.journal.settle
+    before = running.publisher.filter.repeat(running.slot).counts.copy()
 
     def fail(outcome: Outcome) -> Release:
-        some.journal.settle = keep  # type: ignore[method-assign]
+        running.journal.settle = keep  # type: ignore[method-assign]
         raise BrokenError
 
-    some.journal.settle = fail  # type: ignore[method-assign]
-    release = some.step(some.data())
+    running.journal.settle = fail  # type: ignore[method-assign]
+    release = running.step(running.data())
     assert release.decision is Decision.LOST
     assert np.array_equal(release.counts, before)
     assert release.counts.shape == (len(CELLS),)
@@ -121,7 +121,7 @@ def test_a_lost_slot_teaches_nothing(name: str) -> None:
 @every
 def test_what_must_be_true_is_said(name: str) -> None:
     """Every release of a pooled estimator names its assumption; the others have none."""
-    some = world(name, 6, Flaky(3))
-    releases = [some.step(some.data()) for _ in range(6)]
-    pooled = isinstance(some.publisher.estimator, Pooled | PooledWithContrast)
+    running = world(name, 6, Flaky(3))
+    releases = [running.step(running.data()) for _ in range(6)]
+    pooled = isinstance(running.publisher.estimator, Pooled | PooledWithContrast)
     assert all((release.assumption is not None) == pooled for release in releases)

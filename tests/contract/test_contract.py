@@ -41,7 +41,7 @@ MOVING: list[Requirement] = [
 
 
 class Case(NamedTuple):
-    """A recipe and the kind of requirements it is asked for."""
+    """A recipe and the kind of requirements it serves."""
 
     recipe: str
     kind: Literal["fixed", "dynamic", "mixed"]
@@ -83,7 +83,7 @@ class Flaky(Recorded):
 
 
 class World:
-    """A publisher, the people around it, and a record of what each of them asked for and spent."""
+    """A publisher, the people around it, and a record of what each of them required and spent."""
 
     def __init__(
         self,
@@ -118,15 +118,15 @@ class World:
                 self.publisher.leave(user)
                 del self.asked[user]
                 continue
-            wish = self.random.choice(self.pool)
+            requirement = self.random.choice(self.pool)
             if user in self.asked:
-                self.publisher.change(user, wish)
+                self.publisher.change(user, requirement)
             else:
-                self.publisher.join(user, wish)
-            self.asked[user] = wish
+                self.publisher.join(user, requirement)
+            self.asked[user] = requirement
 
     def data(self, without: str | None = None) -> Slot:
-        """Who is where: somebody may be left out, with everything else the same."""
+        """Who is where: one person may be left out, with everything else the same."""
         shift = self.slot // 20 % len(CELLS)
         places = {}
         for user in USERS:
@@ -204,7 +204,7 @@ def test_the_promise(case: Case, seed: int, slots: int, fast: bool) -> None:
 def test_the_promise_under_other_settings(
     case: Case, neighbours: Literal["add_remove", "substitution"], rest: Literal["all", "own"], fast: bool
 ) -> None:
-    """Whoever rests, and whoever the neighbours are, the windows hold."""
+    """With either kind of rest and of neighbours the windows hold."""
     privacy = Privacy(neighbours=neighbours, rest=rest)
     world = World(case, 5, fast, trigger=Forced(lambda slot: slot % 3 > 0), privacy=privacy)
     decisions = set()
@@ -226,15 +226,15 @@ def test_one_users_rows_change_no_charge(case: Case, user: str, fast: bool) -> N
     def world() -> World:
         return World(case, 3, fast, trigger=Forced(lambda slot: slot % 3 != 2), noise=Deaf(5))
 
-    one, other = world(), world()
+    whole_world, smaller_world = world(), world()
     differ = 0
     for _ in range(40):
-        for each in (one, other):
+        for each in (whole_world, smaller_world):
             each.live()
-        full, less = one.data(), other.data(without=user)
+        full, less = whole_world.data(), smaller_world.data(without=user)
         differ += full.places != less.places
-        releases = one.step(full), other.step(less)
-        for a, b in zip(one.journal.charges[-1:], other.journal.charges[-1:], strict=True):
+        releases = whole_world.step(full), smaller_world.step(less)
+        for a, b in zip(whole_world.journal.charges[-1:], smaller_world.journal.charges[-1:], strict=True):
             assert np.array_equal(a.change_budget, b.change_budget) and np.array_equal(
                 a.publish_budget, b.publish_budget
             )
@@ -244,7 +244,7 @@ def test_one_users_rows_change_no_charge(case: Case, user: str, fast: bool) -> N
         assert releases[0].error == releases[1].error
         assert np.array_equal(releases[0].counts, releases[1].counts)
         assert np.array_equal(releases[0].standard_error, releases[1].standard_error)
-        ledgers = one.publisher.ledger, other.publisher.ledger
+        ledgers = whole_world.publisher.ledger, smaller_world.publisher.ledger
         assert np.array_equal(ledgers[0].all_sizes, ledgers[1].all_sizes)
         assert ledgers[0].to_bytes() == ledgers[1].to_bytes()
     assert differ > 5
@@ -264,8 +264,8 @@ def test_an_empty_slot_is_charged_and_drawn_like_a_full_one(case: Case, publish_
         charges = full.journal.charges[-1], empty.journal.charges[-1]
         assert np.array_equal(charges[0].change_budget, charges[1].change_budget)
         assert np.array_equal(charges[0].publish_budget, charges[1].publish_budget)
-    drawn = [[(kind, budget) for kind, budget, _ in world.noise.asked] for world in (full, empty)]
-    cells = [[many for kind, _, many in world.noise.asked if kind == "laplace"] for world in (full, empty)]
+    drawn = [[(kind, budget) for kind, budget, _ in world.noise.draws] for world in (full, empty)]
+    cells = [[many for kind, _, many in world.noise.draws if kind == "laplace"] for world in (full, empty)]
     assert drawn[0] == drawn[1]
     assert cells[0] == cells[1]
     assert cells[0]
@@ -280,12 +280,12 @@ def test_asked_again_the_kept_release_is_returned(case: Case, fast: bool) -> Non
     world = World(case, 6, fast, noise=Recorded(2))
     releases = [world.step(world.data()) for _ in range(12)]
     stored = world.publisher.ledger.to_bytes()
-    drawn, charged = len(world.noise.asked), len(world.journal.charges)
+    drawn, charged = len(world.noise.draws), len(world.journal.charges)
     for number in (12, 1, 7):
         for again in (Slot(number), Slot(number, {"user-0": CELLS[0]}), Slot(number, {"nobody": "nowhere"})):
             assert world.publisher.step(again) is releases[number - 1]
     assert world.publisher.ledger.to_bytes() == stored
-    assert (len(world.noise.asked), len(world.journal.charges)) == (drawn, charged)
+    assert (len(world.noise.draws), len(world.journal.charges)) == (drawn, charged)
     world.step(world.data())
 
 
@@ -314,13 +314,13 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
     with pytest.raises(BrokenError):
         publisher.step(data)
     noise.armed, publisher.trigger = False, given
-    drawn, stored = len(noise.asked), publisher.ledger.to_bytes()
+    drawn, stored = len(noise.draws), publisher.ledger.to_bytes()
     release = publisher.step(data)
     assert (release.decision, release.slot) == (Decision.LOST, lost)
     assert release.threshold is None and release.error is None
     shown = np.array_equal(release.counts, before.counts)
     assert shown or np.array_equal(release.counts, publisher.filter.repeat(lost).counts)
-    assert (len(noise.asked), publisher.ledger.to_bytes()) == (drawn, stored)
+    assert (len(noise.draws), publisher.ledger.to_bytes()) == (drawn, stored)
     offer = twin.publisher.ledger.offer(publisher.schedule)
     twin.publisher.ledger.charge(offer)
     twin.publisher.ledger.lose()
@@ -333,7 +333,7 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
 
 @every
 def test_interrupted_between_charge_and_draw(case: Case, fast: bool) -> None:
-    """A slot that was charged and never drawn, for whatever reason, is lost when somebody asks for it."""
+    """A slot that was charged and never drawn, for whatever reason, is lost when the next step begins."""
     world = World(case, 8, fast)
     world.step(world.data())
     publisher = world.publisher
@@ -437,7 +437,7 @@ def test_every_form_of_a_slot_counts_the_same(case: Case, form: Callable[[World,
 
 
 def offered_counts(world: World, slot: Slot) -> list[int]:
-    """Everybody whose row offers anything; whoever offers nothing is lost for certain."""
+    """Everybody whose row offers anything; a person who offers nothing is lost for certain."""
     offered = world.journal.charges[-1].publish_budget
     members = world.publisher.members
     assert isinstance(slot.places, dict) and slot.groups is not None

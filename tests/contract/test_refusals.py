@@ -160,13 +160,13 @@ def test_bad_input_changes_nothing(recipe: str, fast: bool) -> None:
     rows = publisher.members.rows().tolist()
     noise, journal = publisher._noise, publisher.journal
     assert isinstance(noise, Recorded) and isinstance(journal, OpenJournal)
-    drawn = len(noise.asked)
+    drawn = len(noise.draws)
     for bad in BAD:
         error = checked(publisher, bad)
         assert isinstance(error, ValueError), bad.what
         assert publisher.ledger.to_bytes() == stored, bad.what
         assert publisher.members.rows().tolist() == rows, bad.what
-        assert (len(noise.asked), len(journal.charges)) == (drawn, 2), bad.what
+        assert (len(noise.draws), len(journal.charges)) == (drawn, 2), bad.what
     good = Slot(3, np.array([0, -1, 1]), groups={GROUP: [20, 30]})
     releases = publisher.step(good), twin.step(good)
     assert releases[0].counts.tolist() == releases[1].counts.tolist()
@@ -208,7 +208,7 @@ def test_things_that_are_no_requirement(recipe: str, wrong: Any, fast: bool) -> 
 @fast
 @pytest.mark.parametrize("recipe", COMMON)
 def test_stricter_than_the_common_requirement(recipe: str, fast: bool) -> None:
-    """Who asks for less budget or a longer window than everybody is served by is refused with both numbers."""
+    """A requirement of less epsilon or a longer window than the common one is refused with both numbers."""
     publisher = opened(recipe, fast)
     stored = publisher.ledger.to_bytes()
     for stricter in (Fixed("0.999999999", 4), Fixed(2, 5)):
@@ -220,7 +220,7 @@ def test_stricter_than_the_common_requirement(recipe: str, fast: bool) -> None:
 @fast
 @pytest.mark.parametrize("recipe", [name for name in RECIPES if name not in COMMON])
 def test_above_the_operators_limit(recipe: str, fast: bool) -> None:
-    """More budget than the operator allows is refused with that limit, whoever asks for it."""
+    """More epsilon than the operator allows is refused with that limit, for everybody."""
     publisher = opened(recipe, fast)
     stored = publisher.ledger.to_bytes()
     for do in (asking(lambda: Fixed(51, 4)), joining(lambda: Fixed("50.000000001", 4))):
@@ -231,7 +231,7 @@ def test_above_the_operators_limit(recipe: str, fast: bool) -> None:
 @fast
 @every
 def test_nobody_is_registered(recipe: str, fast: bool) -> None:
-    """Nothing is published about nobody; once somebody joins, the same slot works."""
+    """Nothing is published about nobody; once a person joins, the same slot works."""
     publisher: Publisher = RECIPES[recipe](Register(), 2, noise=Recorded(1), fast=fast)
     checked(publisher, Bad("empty", stepping(lambda: Slot(1)), EmptyRegister, "slot 1"))
     publisher.join(ANN, Fixed(1, 1))
@@ -243,7 +243,7 @@ def test_nobody_is_registered(recipe: str, fast: bool) -> None:
 @fast
 @every
 def test_a_slot_that_is_no_longer_kept(recipe: str, fast: bool) -> None:
-    """Asked for a slot older than the journal keeps, the error says how many are kept; nothing is drawn."""
+    """For a slot older than the journal keeps, the error says how many are kept; nothing is drawn."""
     publisher: Publisher = RECIPES[recipe](
         Register.from_rows({ANN: Fixed(1, 2)}), 2, noise=Recorded(1), journal=MemoryJournal(keep=3), fast=fast
     )

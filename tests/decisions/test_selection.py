@@ -12,14 +12,7 @@ from tests.oracle import oracle_error, oracle_obs
 from tests.support import FAST, ONE, units
 
 from wevent.decisions import selection
-from wevent.decisions.selection import (
-    MOST_GRADES,
-    Selection,
-    _losses,
-    choose_threshold,
-    floor_to_steps,
-    step_bits,
-)
+from wevent.decisions.selection import MOST_GRADES, Selection, _losses, choose_threshold, floor_to_steps, step_bits
 from wevent.units import NANO, Units
 
 fast = pytest.mark.parametrize("fast", FAST)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.noise.sources import CERTAIN, SECRET, refused
 
-from wevent.errors import InvalidSetting, NotExact, WrongShape
+from wevent.errors import InvalidSetting, NotExact, WeventError, WrongShape
 from wevent.noise import Noise
 
 FRACTIONAL: list[Any] = [
@@ -52,32 +52,20 @@ def test_every_integer_type_that_fits(source: Noise, dtype: Any) -> None:
     assert source.laplace([3, 100], sensitivity=1, epsilon=Fraction(10**6)).tolist() == [3, 100]
 
 
-@pytest.mark.parametrize("sensitivity", [1.0, 0.5, True, Fraction(1), np.float64(1), np.True_, "1", None])
-def test_sensitivity_is_an_int(source: Noise, sensitivity: Any) -> None:
-    """A sensitivity that is not an int is refused."""
-    with refused(NotExact, "sensitivity"):
-        source.laplace([SECRET], sensitivity=sensitivity, epsilon=Fraction(1))
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 1, True, np.int64(1), "1", None])
-def test_epsilon_is_a_fraction(source: Noise, epsilon: Any) -> None:
-    """An epsilon that is not an exact Fraction is refused."""
-    with refused(NotExact, "epsilon"):
-        source.laplace([SECRET], sensitivity=1, epsilon=epsilon)
-
-
-@pytest.mark.parametrize("sensitivity", [0, -1])
-def test_sensitivity_is_at_least_one(source: Noise, sensitivity: int) -> None:
-    """A sensitivity below 1 is refused."""
-    with refused(InvalidSetting, "sensitivity"):
-        source.laplace([SECRET], sensitivity=sensitivity, epsilon=Fraction(1))
-
-
-@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1)])
-def test_epsilon_is_positive(source: Noise, epsilon: Fraction) -> None:
-    """An epsilon that is not above 0 is refused."""
-    with refused(InvalidSetting, "epsilon"):
-        source.laplace([SECRET], sensitivity=1, epsilon=epsilon)
+@pytest.mark.parametrize(
+    ("name", "kind", "wrong"),
+    [
+        *(("sensitivity", NotExact, x) for x in (1.0, 0.5, True, Fraction(1), np.float64(1), np.True_, "1", None)),
+        *(("sensitivity", InvalidSetting, x) for x in (0, -1)),
+        *(("epsilon", NotExact, x) for x in (1.0, 1, True, np.int64(1), "1", None)),
+        *(("epsilon", InvalidSetting, x) for x in (Fraction(0), Fraction(-1))),
+    ],
+)
+def test_sensitivity_and_epsilon(source: Noise, name: str, kind: type[WeventError], wrong: Any) -> None:
+    """A sensitivity is an int, at least 1; an epsilon is an exact Fraction above 0."""
+    given: dict[str, Any] = {"sensitivity": 1, "epsilon": Fraction(1), name: wrong}
+    with refused(kind, name):
+        source.laplace([SECRET], **given)
 
 
 def test_counts_are_not_negative(source: Noise) -> None:

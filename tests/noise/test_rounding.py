@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.noise.sources import Scripted
 
-from wevent.errors import InvalidSetting, NotExact
+from wevent.errors import InvalidSetting, NotExact, WeventError
 from wevent.noise import round_up
 
 
@@ -52,15 +52,14 @@ def test_round_up_at_the_ends() -> None:
     assert round_up(Fraction(1, 10**400)) == 5e-324
 
 
-@pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1, 3)])
-def test_round_up_refuses_what_is_not_positive(scale: Fraction) -> None:
-    """A scale that is not above 0 is refused."""
-    with pytest.raises(InvalidSetting, match="above 0"):
-        round_up(scale)
-
-
-@pytest.mark.parametrize("scale", [math.inf, math.nan, 0.0, 1.5, 2, None, "1/3"])
-def test_round_up_refuses_what_is_not_exact(scale: Any) -> None:
-    """A scale that is not a Fraction is refused."""
-    with pytest.raises(NotExact, match="exact Fraction"):
+@pytest.mark.parametrize(
+    ("scale", "kind", "match"),
+    [
+        *((scale, InvalidSetting, "above 0") for scale in (Fraction(0), Fraction(-1, 3))),
+        *((scale, NotExact, "exact Fraction") for scale in (math.inf, math.nan, 0.0, 1.5, 2, None, "1/3")),
+    ],
+)
+def test_round_up_refuses(scale: Any, kind: type[WeventError], match: str) -> None:
+    """A scale that is not a Fraction above 0 is refused."""
+    with pytest.raises(kind, match=match):
         round_up(scale)

@@ -57,8 +57,7 @@ def test_blocks_change_nothing(block: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 2000), st.integers(0, CERTAIN)), max_size=30),
-    st.sampled_from(sorted(SOURCES)),
+    st.lists(st.tuples(st.integers(0, 2000), st.integers(0, CERTAIN)), max_size=30), st.sampled_from(sorted(SOURCES))
 )
 def test_binomial_stays_in_range(cells: list[tuple[int, int]], name: str) -> None:
     """Between nothing and everything is kept, in every element."""

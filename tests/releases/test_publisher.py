@@ -1,4 +1,4 @@
-"""The one loop: the order of charge, draw and settlement, what is kept, and what is handed out."""
+"""What happens in a slot: the order of charge, draw and settlement, what is kept, and what is handed out."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def test_charge_rekey_draw_settle() -> None:
     """SPEC §7, §8: the charge is kept before anything is drawn, the noise is re-keyed in every slot."""
     diary = Diary()
     noise = PacedWithChangeDetection(diary)
-    one = publisher(noise=noise, journal=diary, publish={1})
-    assert one.journal is diary
-    noise.owner = one
-    one.step(Slot(1, {"user-0": 2}))
+    stream = publisher(noise=noise, journal=diary, publish={1})
+    assert stream.journal is diary
+    noise.owner = stream
+    stream.step(Slot(1, {"user-0": 2}))
     assert diary.events == ["charge", "rekey", "draw", "settle published"]
-    one.step(Slot(2))
+    stream.step(Slot(2))
     assert diary.events[4:] == ["charge", "rekey", "settle skipped"]
-    assert not one.ledger.charged
+    assert not stream.ledger.charged
 
 
 def test_a_journal_that_cannot_keep_the_charge_stops_the_slot() -> None:
@@ -89,14 +89,14 @@ def test_a_journal_that_cannot_keep_the_charge_stops_the_slot() -> None:
                 raise OSError("no space left")
 
     journal, noise = Full(), Recorded(1)
-    one = publisher(noise=noise, journal=journal)
-    before = one.ledger.to_bytes()
+    stream = publisher(noise=noise, journal=journal)
+    before = stream.ledger.to_bytes()
     with pytest.raises(OSError, match="no space"):
-        one.step(Slot(1, {"user-0": 2}))
-    assert one.ledger.to_bytes() == before
-    assert noise.asked == []
+        stream.step(Slot(1, {"user-0": 2}))
+    assert stream.ledger.to_bytes() == before
+    assert noise.draws == []
     journal.full = False
-    assert one.step(Slot(1, {"user-0": 2})).decision is Decision.PUBLISHED
+    assert stream.step(Slot(1, {"user-0": 2})).decision is Decision.PUBLISHED
 
 
 def test_a_release_that_was_not_kept_is_not_drawn_again() -> None:
@@ -108,14 +108,14 @@ def test_a_release_that_was_not_kept_is_not_drawn_again() -> None:
                 raise OSError("no space left")
             return super().settle(outcome)
 
-    one = publisher(journal=Forgetful())
+    stream = publisher(journal=Forgetful())
     with pytest.raises(OSError, match="no space"):
-        one.step(Slot(1, {"user-0": 2}))
-    left = one.ledger.room().tolist()
+        stream.step(Slot(1, {"user-0": 2}))
+    left = stream.ledger.room().tolist()
     with pytest.raises(SlotOutOfOrder, match="slot 2 was due"):
-        one.step(Slot(1, {"user-0": 2}))
-    assert one.ledger.room().tolist() == left
-    assert one.step(Slot(2)).slot == 2
+        stream.step(Slot(1, {"user-0": 2}))
+    assert stream.ledger.room().tolist() == left
+    assert stream.step(Slot(2)).slot == 2
 
 
 def test_interruptions_lose_the_slot_too() -> None:
@@ -125,11 +125,11 @@ def test_interruptions_lose_the_slot_too() -> None:
         def _add_laplace(self, values: npt.NDArray[np.int64], scale: float) -> npt.NDArray[np.int64]:
             raise KeyboardInterrupt
 
-    one = publisher(noise=Interrupted(1))
+    stream = publisher(noise=Interrupted(1))
     with pytest.raises(KeyboardInterrupt):
-        one.step(Slot(1, {"user-0": 2}))
-    assert one.step(Slot(1)).decision is Decision.LOST
-    assert (one.ledger.room() < [10**9, 2 * 10**9]).all()
+        stream.step(Slot(1, {"user-0": 2}))
+    assert stream.step(Slot(1)).decision is Decision.LOST
+    assert (stream.ledger.room() < [10**9, 2 * 10**9]).all()
 
 
 def test_seeded_noise_and_a_durable_journal_refuse_each_other() -> None:
@@ -167,9 +167,9 @@ def test_the_register_that_was_given_is_left_alone(fast: bool) -> None:
     """A publisher works on a copy: the same register can open another stream."""
     register = Register.from_rows(PEOPLE)
     mechanism = Mechanism("forced", DynamicDistribution, lambda: Forced(()))
-    one = Publisher(register, 3, mechanism, noise=Recorded(1), fast=fast)
-    one.leave("user-0")
-    one.join("user-2", Dynamic((1, 2)))
+    stream = Publisher(register, 3, mechanism, noise=Recorded(1), fast=fast)
+    stream.leave("user-0")
+    stream.join("user-2", Dynamic((1, 2)))
     assert len(register) == 2 and "user-0" in register
     Publisher(register, 3, mechanism, noise=Recorded(1), fast=fast).step(Slot(1, {"user-0": 1}))
 
@@ -177,9 +177,9 @@ def test_the_register_that_was_given_is_left_alone(fast: bool) -> None:
 @fast
 def test_borders_are_for_dpba_only(fast: bool) -> None:
     """The trace shows borders where there are any."""
-    one = publisher()
-    one.step(Slot(1))
-    assert one.trace is not None and one.trace.borders is None
+    stream = publisher()
+    stream.step(Slot(1))
+    assert stream.trace is not None and stream.trace.borders is None
     mechanism = Mechanism("forced", DynamicAbsorption, lambda: Forced({1}))
     people = Register.from_rows({"user-0": Dynamic((1, 2))})
     other = Publisher(people, 3, mechanism, noise=Recorded(1), fast=fast)
@@ -192,51 +192,51 @@ def test_borders_are_for_dpba_only(fast: bool) -> None:
 def test_changes_take_effect_in_the_next_slot(fast: bool) -> None:
     """SPEC §2: what is stored between two slots holds from the second one on."""
     mechanism = Mechanism("forced", DynamicDistribution, lambda: Forced(()))
-    one = Publisher(Register.from_rows({"user-0": Fixed(1, 2)}), 3, mechanism, noise=Recorded(1), fast=fast)
-    one.step(Slot(1))
-    one.change("user-0", Fixed("0.4", 1))
-    assert one.trace is not None
-    assert one.trace.change_budget.tolist() == [250_000_000]
-    one.step(Slot(2))
-    row = one.members.rows()[0]
-    assert one.trace is not None
-    assert one.trace.change_budget[row] == 200_000_000
+    stream = Publisher(Register.from_rows({"user-0": Fixed(1, 2)}), 3, mechanism, noise=Recorded(1), fast=fast)
+    stream.step(Slot(1))
+    stream.change("user-0", Fixed("0.4", 1))
+    assert stream.trace is not None
+    assert stream.trace.change_budget.tolist() == [250_000_000]
+    stream.step(Slot(2))
+    row = stream.members.rows()[0]
+    assert stream.trace is not None
+    assert stream.trace.change_budget[row] == 200_000_000
 
 
 @fast
 def test_declarations_for_everybody(fast: bool) -> None:
-    """One call changes what many ask for; -1 leaves a user as they are."""
+    """One call changes many requirements; -1 leaves a requirement as it is."""
     mechanism = Mechanism("forced", DynamicDistribution, lambda: Forced(()))
     people = {f"user-{k}": Dynamic((1, 2)) for k in range(3)}
-    one = Publisher(Register.from_rows(people), 3, mechanism, noise=Recorded(1), fast=fast)
-    one.step(Slot(1))
-    one.declare([Dynamic(("0.1", 1)), Dynamic(("0.2", 1))], np.array([1, -1, 0]))
-    one.step(Slot(2))
-    assert one.trace is not None
-    assert one.trace.change_budget[one.members.rows()].tolist() == [100_000_000, 250_000_000, 50_000_000]
+    stream = Publisher(Register.from_rows(people), 3, mechanism, noise=Recorded(1), fast=fast)
+    stream.step(Slot(1))
+    stream.declare([Dynamic(("0.1", 1)), Dynamic(("0.2", 1))], np.array([1, -1, 0]))
+    stream.step(Slot(2))
+    assert stream.trace is not None
+    assert stream.trace.change_budget[stream.members.rows()].tolist() == [100_000_000, 250_000_000, 50_000_000]
 
 
 @fast
 def test_guests_are_forgotten(fast: bool) -> None:
     """A publisher that lives long remembers no more people than its windows need."""
     mechanism = Mechanism("forced", DynamicDistribution, lambda: Forced(range(0, 1000, 3)))
-    one = Publisher(Register.from_rows(PEOPLE), 3, mechanism, noise=Recorded(1), fast=fast)
+    stream = Publisher(Register.from_rows(PEOPLE), 3, mechanism, noise=Recorded(1), fast=fast)
     lengths = []
     for slot in range(1, 121):
         asked = Dynamic((1, 3)) if slot % 2 else Fixed(1, 3)
-        one.join(f"guest-{slot}", asked)
-        one.step(Slot(slot, {f"guest-{slot}": 1}))
-        one.leave(f"guest-{slot}")
-        lengths.append((len(one.members.register), one.ledger.rows))
+        stream.join(f"guest-{slot}", asked)
+        stream.step(Slot(slot, {f"guest-{slot}": 1}))
+        stream.leave(f"guest-{slot}")
+        lengths.append((len(stream.members.register), stream.ledger.rows))
     assert max(lengths[20:]) <= max(lengths[:20])
 
 
 def test_silent_publications_are_the_true_counts() -> None:
     """With noise that adds nothing the loop adds nothing either: published counts are the slot's counts."""
-    one = publisher(noise=Silent(1), publish={1, 3})
-    assert one.step(Slot(1, {"user-0": 2, "user-1": 0})).counts.tolist() == [1, 0, 1]
-    assert one.step(Slot(2, {"user-0": 1, "user-1": 1})).counts.tolist() == [1, 0, 1]
-    assert one.step(Slot(3, {"user-0": 1, "user-1": 1})).counts.tolist() == [0, 2, 0]
+    stream = publisher(noise=Silent(1), publish={1, 3})
+    assert stream.step(Slot(1, {"user-0": 2, "user-1": 0})).counts.tolist() == [1, 0, 1]
+    assert stream.step(Slot(2, {"user-0": 1, "user-1": 1})).counts.tolist() == [1, 0, 1]
+    assert stream.step(Slot(3, {"user-0": 1, "user-1": 1})).counts.tolist() == [0, 2, 0]
 
 
 def test_sensitivity_reaches_the_noise() -> None:
@@ -247,7 +247,7 @@ def test_sensitivity_reaches_the_noise() -> None:
         mechanism = Mechanism("forced", Distribution, lambda: Forced({1}))
         people = Register.from_rows({"user-0": Fixed(1, 3)})
         Publisher(people, 3, mechanism, noise=noise, privacy=privacy, fast=False).step(Slot(1))
-        budgets.append(noise.asked[0][1])
+        budgets.append(noise.draws[0][1])
     assert budgets[0] is not None and budgets[1] is not None
     assert budgets[0] == 2 * budgets[1]
 
@@ -261,10 +261,10 @@ def test_a_wrong_schedule_is_cut_to_room() -> None:
             return type(proposal)(proposal.change_budget + 2**61, proposal.publish_budget + 2**61)
 
     mechanism = Mechanism("greedy", Greedy, lambda: Forced(range(100)))
-    one = Publisher(Register.from_rows(PEOPLE), 3, mechanism, noise=Recorded(1), fast=False)
+    stream = Publisher(Register.from_rows(PEOPLE), 3, mechanism, noise=Recorded(1), fast=False)
     for slot in range(1, 10):
-        one.step(Slot(slot, {"user-0": 1}))
-        assert one.trace is not None
-        assert (one.trace.spent <= [10**9, 2 * 10**9]).all()
+        stream.step(Slot(slot, {"user-0": 1}))
+        assert stream.trace is not None
+        assert (stream.trace.spent <= [10**9, 2 * 10**9]).all()
     with pytest.raises(BudgetExceeded):
-        one.ledger.charge(Offer(10, np.array([10**9 + 1, 0]), np.array([0, 0]), nullified=False))
+        stream.ledger.charge(Offer(10, np.array([10**9 + 1, 0]), np.array([0, 0]), nullified=False))

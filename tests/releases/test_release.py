@@ -37,9 +37,9 @@ def test_lost_people_stand_where_people_are(counts: list[int], variance: float, 
     chosen = selection(10**9, variance, squared_bias)
     found = standard_error(np.array(counts), chosen, 1) ** 2
     noise = standard_error(np.zeros(1, np.int64), selection(10**9), 1)[0] ** 2
-    there = np.maximum(counts, 0)
-    if there.any():
-        share = there / there.sum()
+    positive = np.maximum(counts, 0)
+    if positive.any():
+        share = positive / positive.sum()
         assert found - noise == pytest.approx(variance * share + squared_bias * share**2, rel=1e-6, abs=1e-6)
     else:
         assert (found == found[0]).all()

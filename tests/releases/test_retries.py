@@ -16,7 +16,7 @@ REQUIREMENTS: list[Requirement] = [Fixed(1, 2), Fixed(2, 3), Fixed(3, 4), Dynami
 
 
 class Unreliable(OpenJournal):
-    """A journal that fails to keep a charge when told so."""
+    """A journal that fails to keep a charge while `fails` is set."""
 
     fails = False
 

@@ -19,7 +19,7 @@ from wevent.noise import SeededNoise
 from wevent.releases.state_space import StateSpace
 
 PEOPLE = {k: Fixed(1, 4) for k in range(20)}
-COPIES: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, pickle.dumps, lambda one: pickle.dumps([one])]
+COPIES: list[Callable[[Any], Any]] = [copy.copy, copy.deepcopy, pickle.dumps, lambda book: pickle.dumps([book])]
 
 
 def test_publishers_of_one_mechanism_share_nothing() -> None:
@@ -35,8 +35,8 @@ def test_publishers_of_one_mechanism_share_nothing() -> None:
     for slot in range(1, 31):
         first.step(Slot(slot, dict.fromkeys(range(slot % 20), 0)))
     for slot in range(1, 31):
-        one, other = (each.step(Slot(slot)) for each in (second, alone))
-        assert one.decision == other.decision and (one.counts == other.counts).all()
+        release, other = (each.step(Slot(slot)) for each in (second, alone))
+        assert release.decision == other.decision and (release.counts == other.counts).all()
 
 
 @pytest.mark.parametrize("copied", COPIES)

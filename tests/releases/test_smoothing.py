@@ -28,10 +28,7 @@ from wevent.releases.smoothing import RawPublication, published, smooth
     ],
     ids=["level", "still", "slope", "walk and slope", "swing", "swing around a still level"],
 )
-@given(
-    st.lists(st.tuples(st.integers(1, 6), st.floats(-30, -10)), min_size=1, max_size=8),
-    st.integers(0, 9),
-)
+@given(st.lists(st.tuples(st.integers(1, 6), st.floats(-30, -10)), min_size=1, max_size=8), st.integers(0, 9))
 @settings(deadline=None, max_examples=40)
 def test_one_model_is_the_posterior(model: OneModel, seen: list[tuple[int, float]], after: int) -> None:
     """With one model, counts and errors of all slots are those of the joint normal distribution."""

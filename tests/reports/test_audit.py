@@ -115,11 +115,11 @@ def town(tmp_path: Path) -> Town:
     made.people(9)
     for slot in range(1, 8):
         if slot == 3:
-            made.ask(
+            made.require(
                 {"person-0": Dynamic((1, 3), (1, 2)), "person-1": None, "person-8": Fixed(3, 2), "late": Fixed(1, 3)}
             )
         if slot == 5:
-            made.ask({"person-1": Fixed(1, 4), "person-0": Fixed(2, 2)})
+            made.require({"person-1": Fixed(1, 4), "person-0": Fixed(2, 2)})
         with made.session() as session:
             session.release(random_rows(session, slot))
     return made
@@ -153,7 +153,7 @@ def test_a_filtered_store(tmp_path: Path, estimator: str) -> None:
     town.people(9)
     for slot in range(1, 12):
         if slot == 4:
-            town.ask({"person-0": Fixed(0.2, 7), "person-1": None})
+            town.require({"person-0": Fixed(0.2, 7), "person-1": None})
         with town.session() as session:
             session.release(random_rows(session, slot))
     history = read_history(town.database)

@@ -47,7 +47,7 @@ def test_one_person_keeps_everybody_silent(tmp_path: Path) -> None:
     town = Town(
         tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "auto", "history_slots": 8, **limits})
     )
-    town.ask({**{f"p{k}": Fixed(1, 4) for k in range(40)}, "tiny": Fixed("0.00001", 400)})
+    town.require({**{f"p{k}": Fixed(1, 4) for k in range(40)}, "tiny": Fixed("0.00001", 400)})
     with town.session() as session:
         for slot in range(1, 13):
             session.release(random_rows(session, slot))
@@ -75,15 +75,15 @@ def test_what_is_left_counts_everything_alive(tmp_path: Path) -> None:
     """Left for the next slot is the least of all live promises, old ones and both sides of dynamic ones included."""
     chosen = config(privacy={"mechanism": "uniform", "history_slots": 8})
     town = Town(tmp_path / "town.db", tmp_path / "w.json", chosen)
-    town.ask({"ann": Fixed(4, 4)})
+    town.require({"ann": Fixed(4, 4)})
     with town.session() as session:
         for slot in range(1, 5):
             if slot == 4:
-                town.ask({"ann": Fixed(50, 1)})
+                town.require({"ann": Fixed(50, 1)})
             session.release(random_rows(session, slot))
     assert stream_status(read_history(town.database)).typical == 10**9  # (4, 4) lives on, and 3 of it are spent
     both = Town(tmp_path / "b.db", tmp_path / "b.json", config(privacy={"mechanism": "dpbd", "history_slots": 8}))
-    both.ask({"ann": Dynamic((4, 4), (3, 3))})
+    both.require({"ann": Dynamic((4, 4), (3, 3))})
     with both.session() as session:
         session.release(random_rows(session, 1))
     spent = int(read_history(both.database).slots[0].spent.sum())
@@ -95,8 +95,8 @@ def second_town(tmp_path: Path) -> Path:
     """A store with two streams over the same people, and a configuration for one of them."""
     first_town = Town(tmp_path / "town.db", tmp_path / "one.json", _shared("one"))
     second_town = Town(tmp_path / "town.db", tmp_path / "two.json", _shared("two", "5 min"))
-    first_town.ask({"ann": Fixed(1, 4), "bob": Fixed(1, 4), "eve": Fixed(2, 4)})
-    second_town.ask({"ann": Fixed(3, 2), "bob": Fixed(3, 2), "eve": None, "joe": Fixed(1, 1)})
+    first_town.require({"ann": Fixed(1, 4), "bob": Fixed(1, 4), "eve": Fixed(2, 4)})
+    second_town.require({"ann": Fixed(3, 2), "bob": Fixed(3, 2), "eve": None, "joe": Fixed(1, 1)})
     with first_town.session() as first, second_town.session() as second:
         for slot in (1, 2):
             first.release(random_rows(first, slot))
@@ -134,8 +134,8 @@ def test_groups_count_for_people_of_other_streams(tmp_path: Path) -> None:
     first_town = Town(tmp_path / "town.db", tmp_path / "1.json", config(stream={"name": "one"}, people=group))
     other = {"group": {"size": 20, "epsilon": 2, "window": 2}, "shared": True}
     second_town = Town(tmp_path / "town.db", tmp_path / "2.json", config(stream={"name": "two"}, people=other))
-    first_town.ask({"ann": Fixed(3, 4)})
-    second_town.ask({"bob": Fixed(5, 2)})
+    first_town.require({"ann": Fixed(3, 4)})
+    second_town.require({"bob": Fixed(5, 2)})
     with open_database(tmp_path / "town.db", read_only=True) as database:
         found = {(line.people, line.epsilon // 10**9) for line in read_combined_losses(database)}
     assert found == {(1, 3 + 2 * 2), (1, 1 + 5), (20, 3)}
@@ -156,7 +156,7 @@ def test_status_names_lost_events(
 ) -> None:
     """Events of a slot that was charged and never released are named as lost."""
     town = Town(tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "uniform", "history_slots": 8}))
-    town.ask({"ann": LEVELS[0]})
+    town.require({"ann": LEVELS[0]})
     with town.session() as session:
         session.intake.accept(sorted_events(session, [("ann", 1, "north")]))
         monkeypatch.setattr(session.journal, "settle", _stop)
@@ -211,7 +211,7 @@ def test_status_after_a_restore(
 ) -> None:
     """Status names the next slot and when it is over, and until when everybody is held back after a restore."""
     town = Town(tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "uniform", "history_slots": 8}))
-    town.ask({"ann": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4)})
     with town.session() as session:
         session.release(random_rows(session, 1))
     (tmp_path / "w.json").unlink()

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.statistical.laws import LARGEST_Z, assert_drawn_from, assert_moments, kept_law, laplace_law
+from tests.statistical.laws import LARGEST_Z, Floats, Ints, assert_drawn_from, assert_moments, kept_law, laplace_law
 from tests.support import quick_and_slow
 
 from wevent import Decision, Fixed, Privacy, Register, Slot, pbd
@@ -20,6 +20,14 @@ CALLS = 8_000
 pytestmark = pytest.mark.usefixtures("without_numba")
 
 
+def measured_sums(
+    counts: Ints, budgets: Ints, reference: Floats, sizes: Ints, sensitivity: int, noise: SeededNoise
+) -> Ints:
+    """Noisy sums of many measurements of the same change."""
+    changes = (measure_change(RowTally(counts), budgets, reference, sizes, sensitivity, noise) for _ in range(CALLS))
+    return np.array([round(change.distance * reference.size) for change in changes if change is not None])
+
+
 @pytest.mark.parametrize(("sensitivity", "share"), [(1, 0.5), (1, 2.0), (2, 0.5), (3, 1.0), (4, 0.8)])
 def test_change_of_people_who_are_all_kept(sensitivity: int, share: float) -> None:
     """The measure less the exact sum is discrete Laplace noise of scale s/θ, against a rounded reference."""
@@ -27,13 +35,9 @@ def test_change_of_people_who_are_all_kept(sensitivity: int, share: float) -> No
     reference = np.array([3.4, -2.0, 2.6, 100.5])  # rounds to 3, -2, 3, 100
     exact = 3 + 3 + 1 + 91
     budgets = np.full(2, round(share * NANO))
-    noise, sizes = SeededNoise(21), np.array([16, 2])
-    noisy = np.empty(CALLS, np.int64)
-    for call in range(CALLS):
-        change = measure_change(RowTally(counts), budgets, reference, sizes, sensitivity, noise)
-        assert change is not None
-        noisy[call] = round(change.distance * 4)
+    noisy = measured_sums(counts, budgets, reference, np.array([16, 2]), sensitivity, SeededNoise(21))
     law = laplace_law(sensitivity / share)
+    assert noisy.size == CALLS
     assert_moments(noisy - exact, law)
     assert_drawn_from(noisy - exact, law)
 
@@ -44,13 +48,9 @@ def test_change_of_people_who_are_sampled(sensitivity: int) -> None:
     """With sampling, the measure is the distance of the kept people plus noise of scale s/θ."""
     counts, budgets = np.array([[2, 1], [3, 6]]), (0.3, 0.9)
     units = np.array([round(e * NANO) for e in budgets])
-    sizes, noise, reference = np.array([3, 9]), SeededNoise(22), np.array([4, 5])
+    sizes, reference = np.array([3, 9]), np.array([4.0, 5.0])
     assert choose_threshold(units, sizes, sensitivity).threshold == units[1]
-    noisy = np.empty(CALLS, np.int64)
-    for call in range(CALLS):
-        change = measure_change(RowTally(counts), units, reference, sizes, sensitivity, noise)
-        assert change is not None
-        noisy[call] = round(change.distance * 2)
+    noisy = measured_sums(counts, units, reference, sizes, sensitivity, SeededNoise(22))
     kept = [kept_law(column.tolist(), budgets, 0.9) for column in counts.T]
     law = kept[0].distance_to(4) + kept[1].distance_to(5) + laplace_law(sensitivity / 0.9)
     assert_moments(noisy, law)

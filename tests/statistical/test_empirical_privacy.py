@@ -11,16 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from tests.statistical.scenes import (
-    ADD_REMOVE,
-    SUBSTITUTION,
-    changed,
-    empty,
-    lenient,
-    moved_by,
-    returned,
-    strict,
-)
+from tests.statistical.scenes import ADD_REMOVE, SUBSTITUTION, changed, empty, lenient, moved_by, returned, strict
 from tests.statistical.side_by_side import CONFIDENCE, Scene, estimated_loss, run_at_once, run_by_step
 
 from wevent import Fixed, Privacy
@@ -55,11 +46,7 @@ def test_runs_at_once_are_runs_of_publishers(scene: Scene) -> None:
     ("scene", "promise", "least"),
     [
         pytest.param(
-            scene_of(recipe),
-            promise,
-            least,
-            id=f"{name}-{recipe}",
-            marks=() if recipe == quick else pytest.mark.slow,
+            scene_of(recipe), promise, least, id=f"{name}-{recipe}", marks=() if recipe == quick else pytest.mark.slow
         )
         for name, scene_of, promise, quick, shares in [
             ("strict", strict, 2, "pbd", {"pbd": 0.65, "pba": 0.85, "dpbd": 0.65, "dpba": 0.85}),

@@ -8,15 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.statistical.laws import (
-    LARGEST_Z,
-    Ints,
-    Law,
-    assert_drawn_from,
-    assert_moments,
-    kept_law,
-    laplace_law,
-)
+from tests.statistical.laws import LARGEST_Z, Ints, Law, assert_drawn_from, assert_moments, kept_law, laplace_law
 from tests.support import quick_and_slow
 
 from wevent.cohorts.histogram import PersonTally, RowTally, Tally
@@ -79,35 +71,21 @@ class Spy(SeededNoise):
         return super().bernoulli(probabilities)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("group", FEW, ids=str)
-def test_kept_one_by_one(group: SampledPeople) -> None:
-    """A coin per person keeps as many as independent coins: mean, variance and distribution."""
-    tally, sizes = group.one_by_one(CELLS)
-    noise = Spy(11)
+@pytest.mark.parametrize(
+    ("group", "by_row", "singly"),
+    [
+        *((group, False, True) for group in FEW),  # a coin per person
+        *((group, True, False) for group in FEW),  # counts per row, without single persons
+        *((group, False, False) for group in MANY),  # one binomial draw per budget and cell
+    ],
+    ids=str,
+)
+def test_kept_people(group: SampledPeople, by_row: bool, singly: bool) -> None:
+    """Each path keeps as many as independent coins: mean, variance and distribution."""
+    tally, sizes = group.per_row(CELLS) if by_row else group.one_by_one(CELLS)
+    noise = Spy(12 if by_row else 11 if singly else 13)
     kept = keep_people(tally, group.selection, sizes, noise)
-    assert noise.singly
-    assert_moments(kept, group.law)
-    assert_drawn_from(kept, group.law)
-
-
-@pytest.mark.parametrize("group", FEW, ids=str)
-def test_kept_from_counts(group: SampledPeople) -> None:
-    """Counts per row, without single persons, give the same distribution."""
-    tally, sizes = group.per_row(CELLS)
-    noise = Spy(12)
-    kept = keep_people(tally, group.selection, sizes, noise)
-    assert not noise.singly
-    assert_moments(kept, group.law)
-    assert_drawn_from(kept, group.law)
-
-
-@pytest.mark.parametrize("group", MANY, ids=str)
-def test_kept_by_budget_and_cell(group: SampledPeople) -> None:
-    """One binomial draw per budget and cell keeps as many as independent coins."""
-    tally, sizes = group.one_by_one(CELLS)
-    noise = Spy(13)
-    kept = keep_people(tally, group.selection, sizes, noise)
-    assert not noise.singly
+    assert noise.singly == singly
     assert_moments(kept, group.law)
     assert_drawn_from(kept, group.law)
 

@@ -22,18 +22,9 @@ from wevent.mechanisms import ESTIMATORS, EstimatorName
 from wevent.noise import SeededNoise
 from wevent.releases.state_space import StateSpace
 
-REQUIREMENTS = [
-    (0.6, 40),
-    (0.6, 120),
-    (1.0, 120),
-    (0.8, 80),
-    (0.6, 80),
-    (1.0, 40),
-    (0.8, 120),
-    (0.6, 120),
-    (0.8, 40),
-    (1.0, 80),
-]
+REQUIREMENTS = list(
+    zip([0.6, 0.6, 1.0, 0.8, 0.6, 1.0, 0.8, 0.6, 0.8, 1.0], [40, 120, 120, 80, 80, 40, 120, 120, 40, 80], strict=True)
+)
 
 
 @dataclass(frozen=True)

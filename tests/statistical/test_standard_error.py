@@ -56,11 +56,7 @@ def measure(strict: list[int], lenient: list[int], away: tuple[int, int] = (0, 0
     for number in range(SLOTS):
         release = publisher.step(Slot(number + 1, places))
         assert release.decision is Decision.PUBLISHED and release.error is not None
-        errors[number], claimed[number], bound = (
-            release.counts - truth,
-            release.standard_error,
-            release.error.total,
-        )
+        errors[number], claimed[number], bound = (release.counts - truth, release.standard_error, release.error.total)
     return Measured((errors**2).mean(axis=0), (claimed**2).mean(axis=0), bound)
 
 

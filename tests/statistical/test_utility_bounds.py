@@ -9,6 +9,7 @@ was measured. Seeds are fixed; the measured means are far enough below the bound
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,49 +123,21 @@ def measure(recipe: str, people: People, kind: str, privacy: Privacy) -> Measure
 def bound(recipe: str, people: People, measured: Measured, sensitivity: int) -> ErrorBound:
     """The bound whose assumptions hold here: constant requirements, no backward requirement that binds."""
     sizes, free = people.sizes, [INFINITE] * len(people.sizes)
+    given: dict[str, Any] = {"cells": CELLS, "sensitivity": sensitivity}
     if recipe == "pbd":
-        return distribution_bound(
-            people.epsilons,
-            people.windows,
-            sizes,
-            cells=CELLS,
-            publications=measured.publications,
-            sensitivity=sensitivity,
-        )
+        return distribution_bound(people.epsilons, people.windows, sizes, publications=measured.publications, **given)
     if recipe == "dpbd":
         return dynamic_distribution_bound(
-            people.epsilons,
-            people.shares,
-            free,
-            free,
-            sizes,
-            cells=CELLS,
-            publications=measured.publications,
-            sensitivity=sensitivity,
+            people.epsilons, people.shares, free, free, sizes, publications=measured.publications, **given
         )
+    cycle: dict[str, Any] = {
+        "skipped": measured.skipped,
+        "nullified": measured.nullified,
+        "nullified_error": measured.nullified_error,
+    }
     if recipe == "pba":
-        return absorption_bound(
-            people.epsilons,
-            people.windows,
-            sizes,
-            cells=CELLS,
-            skipped=measured.skipped,
-            nullified=measured.nullified,
-            nullified_error=measured.nullified_error,
-            sensitivity=sensitivity,
-        )
-    return dynamic_absorption_bound(
-        people.shares,
-        people.windows,
-        free,
-        free,
-        sizes,
-        cells=CELLS,
-        skipped=measured.skipped,
-        nullified=measured.nullified,
-        nullified_error=measured.nullified_error,
-        sensitivity=sensitivity,
-    )
+        return absorption_bound(people.epsilons, people.windows, sizes, **given, **cycle)
+    return dynamic_absorption_bound(people.shares, people.windows, free, free, sizes, **given, **cycle)
 
 
 @pytest.mark.parametrize("kind", quick_and_slow(["jumping"], ["constant", "creeping"]))

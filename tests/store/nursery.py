@@ -1,4 +1,4 @@
-"""Processes to be killed: a store and a number of rounds come in; each round a child works until it is killed.
+"""Starts processes on a store and kills them: each round a child works until it is killed.
 
 Run as a process of its own, so that children start in milliseconds: everything is imported once, then forked.
 Every child writes down what it has accepted, after the store said so, in a file that only grows.
@@ -32,10 +32,10 @@ def settings(mechanism: str) -> Config:
     return config(privacy={"mechanism": mechanism, "history_slots": 8})
 
 
-def work(town: Town, told: Path, number: int, ready: int) -> None:
-    """Accept events for the next slots and release slots, until somebody stops it."""
+def work(town: Town, accepted: Path, number: int, ready: int) -> None:
+    """Accept events for the next slots and release slots, until it is stopped."""
     chance = random.Random(number)
-    with town.session() as session, told.open("a", encoding="utf-8") as file:
+    with town.session() as session, accepted.open("a", encoding="utf-8") as file:
         os.write(ready, b"1")
         while True:
             first = session.next_slot
@@ -57,7 +57,7 @@ def work(town: Town, told: Path, number: int, ready: int) -> None:
 
 
 def work_like_the_twin(town: Town, number: int, ready: int) -> None:
-    """Release slots whose rows and noise depend on their number alone, until somebody stops it.
+    """Release slots whose rows and noise depend on their number alone, until it is stopped.
 
     Every other child is ready only after its first slot, so that however slow the machine is some slots are released.
     """
@@ -71,9 +71,9 @@ def work_like_the_twin(town: Town, number: int, ready: int) -> None:
 
 def main(where: str, folder: Path, rounds: int, mechanism: str) -> None:
     """Start and kill children, one after the other."""
-    witness, told, chosen = folder / "witness.json", folder / "told.ndjson", settings(mechanism)
+    witness, accepted, chosen = folder / "witness.json", folder / "accepted.ndjson", settings(mechanism)
     town = Town(where, witness, chosen)
-    town.ask(ASKED)
+    town.require(ASKED)
     town.database.close()
     chance = random.Random(7)
     killed = 0
@@ -85,7 +85,7 @@ def main(where: str, folder: Path, rounds: int, mechanism: str) -> None:
                 if mechanism == "auto":
                     work_like_the_twin(Town(where, witness, chosen), number, ready)
                 else:
-                    work(Town(where, witness, chosen), told, number, ready)
+                    work(Town(where, witness, chosen), accepted, number, ready)
             finally:
                 os._exit(3)  # only reached on an error: a child works until it is killed
         os.close(ready)

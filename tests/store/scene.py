@@ -74,18 +74,18 @@ class Town:
         name = self.config.stream.name
         return Witness(self._witness if name == self._first else self._witness.with_suffix(f".{name}.json"))
 
-    def ask(self, wishes: dict[str, Requirement | None], now: int | None = None, **more: Any) -> int:
+    def require(self, requirements: dict[str, Requirement | None], now: int | None = None, **more: Any) -> int:
         """Store what people require; without a time right before the first slot that was not charged."""
         stream = open_stream(self.database, self.config.stream.name, self.config.fixed(), clock, self.witness)
         with self.database.read() as connection:
             next_slot = last_charged(connection, stream.id) + 1
         moment = self.config.slots.timeline.start(next_slot) - 1 if now is None else now
-        changes = [RequirementChange(user, asked) for user, asked in wishes.items()]
+        changes = [RequirementChange(user, asked) for user, asked in requirements.items()]
         return store_changes(self.database, self.config, stream, changes, lambda: moment, **more).total
 
     def people(self, many: int) -> None:
         """Register people with levels in turn."""
-        self.ask({f"person-{k}": LEVELS[k % len(LEVELS)] for k in range(many)})
+        self.require({f"person-{k}": LEVELS[k % len(LEVELS)] for k in range(many)})
 
     def session(self, now: Callable[[], int] = clock, **more: Any) -> Session:
         """Open the stream."""
@@ -108,12 +108,12 @@ def spy(target: Any, name: str, note: Callable[[Any], None]) -> None:
     setattr(target, name, call)
 
 
-def sorted_events(session: Session, told: Iterable[tuple[str, int, str]]) -> AcceptedEvents:
+def sorted_events(session: Session, events: Iterable[tuple[str, int, str]]) -> AcceptedEvents:
     """Events given as user, microseconds since the first slot began, and place, sorted for a session."""
     chosen = session.config
     validator = EventValidator(session.timeline, session.cells, session.people, chosen.people.group is not None)
     return validator.validate(
-        (RawEvent(user, START + since, (place,)) for user, since, place in told),
+        (RawEvent(user, START + since, (place,)) for user, since, place in events),
         AcceptanceWindow(session.next_slot, clock()),
     )
 
@@ -132,17 +132,17 @@ def random_rows(session: Session, slot: int, seed: int = 0) -> SlotRows:
     return SlotRows(slot, cells, np.zeros(len(session.cells.names), np.int64))
 
 
-def same(one: Release, other: Release) -> bool:
+def same(first: Release, second: Release) -> bool:
     """Whether two releases are equal in everything."""
-    parts = (one.slot, one.decision, one.threshold, one.error) == (
-        other.slot,
-        other.decision,
-        other.threshold,
-        other.error,
+    parts = (first.slot, first.decision, first.threshold, first.error) == (
+        second.slot,
+        second.decision,
+        second.threshold,
+        second.error,
     )
-    if not parts or one.assumption != other.assumption or (one.raw is None) != (other.raw is None):
+    if not parts or first.assumption != second.assumption or (first.raw is None) != (second.raw is None):
         return False
-    pairs = [(one.counts, other.counts), (one.standard_error, other.standard_error)]
-    if one.raw is not None and other.raw is not None:
-        pairs += [(one.raw.counts, other.raw.counts), (one.raw.standard_error, other.raw.standard_error)]
-    return all(mine.dtype == yours.dtype and np.array_equal(mine, yours) for mine, yours in pairs)
+    pairs = [(first.counts, second.counts), (first.standard_error, second.standard_error)]
+    if first.raw is not None and second.raw is not None:
+        pairs += [(first.raw.counts, second.raw.counts), (first.raw.standard_error, second.raw.standard_error)]
+    return all(left.dtype == right.dtype and np.array_equal(left, right) for left, right in pairs)

@@ -96,7 +96,7 @@ def test_killed_files(tmp_path: Path, moment: str) -> None:
 def test_slots_that_are_given_up(tmp_path: Path) -> None:
     """Events that wait for slots which are given up after a restore, or in which nobody is registered, are lost."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
-    town.ask({"ann": Fixed(1, 2)})
+    town.require({"ann": Fixed(1, 2)})
     with town.session() as session:
         events = [("ann", slot * WIDTH + k, "north") for slot in range(6) for k in range(3)]
         session.intake.accept(sorted_events(session, events))
@@ -104,7 +104,7 @@ def test_slots_that_are_given_up(tmp_path: Path) -> None:
     with town.session(shown=3) as session:
         assert session.next_slot == 4
         assert account(town) == EventAccount(18, 3, 9, 6)
-        town.ask({"ann": None})
+        town.require({"ann": None})
         session.release(waiting_rows(session, 4))
         assert account(town) == EventAccount(18, 3, 6, 9)
 

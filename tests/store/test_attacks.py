@@ -24,26 +24,26 @@ from wevent.store.schema import slots
 def test_other_changes_do_not_replace_lost_ones(tmp_path: Path) -> None:
     """After a restore, as many new changes of other people do not hide that a tightened requirement is missing."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json")
-    town.ask({"u": Fixed(5, 3), "v": Fixed(1, 3)})
+    town.require({"u": Fixed(5, 3), "v": Fixed(1, 3)})
     publish(town, 2)
     backup = copy(town, tmp_path / "backup.db")
-    town.ask({"u": Fixed(0.1, 3)})
+    town.require({"u": Fixed(0.1, 3)})
     publish(town, 1)
     restored = Town(backup, tmp_path / "witness.json")
-    restored.ask({"v": Fixed(2, 3)})
+    restored.require({"v": Fixed(2, 3)})
     for _ in range(2):
         with pytest.raises(RequirementsMissing):
             restored.session()
-    restored.ask({"u": Fixed(0.1, 3)})
+    restored.require({"u": Fixed(0.1, 3)})
     with pytest.raises(RequirementsMissing):  # nobody can tell any more what else is missing
         restored.session()
     with restored.session(requirements_lost=True):
         pass
     second = copy(restored, tmp_path / "second.db")
-    restored.ask({"v": None})
+    restored.require({"v": None})
     publish(restored, 1)
     again = Town(second, tmp_path / "witness.json")
-    again.ask({"v": Fixed(3, 3)})
+    again.require({"v": Fixed(3, 3)})
     with pytest.raises(RequirementsMissing):
         again.session()
 
@@ -51,17 +51,17 @@ def test_other_changes_do_not_replace_lost_ones(tmp_path: Path) -> None:
 def test_lost_changes_in_another_order(tmp_path: Path) -> None:
     """Changes that are stored again count whatever their order and in however many parts."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json")
-    town.ask({"u": Fixed(5, 3), "v": Fixed(1, 3)})
+    town.require({"u": Fixed(5, 3), "v": Fixed(1, 3)})
     publish(town, 2)
     backup = copy(town, tmp_path / "backup.db")
-    town.ask({"u": Fixed(0.1, 3)})
-    town.ask({"v": None, "n": Fixed(1, 4)})
+    town.require({"u": Fixed(0.1, 3)})
+    town.require({"v": None, "n": Fixed(1, 4)})
     restored = Town(backup, tmp_path / "witness.json")
-    restored.ask({"n": Fixed(1, 4)})
-    restored.ask({"v": None})
+    restored.require({"n": Fixed(1, 4)})
+    restored.require({"v": None})
     with pytest.raises(RequirementsMissing):
         restored.session()
-    restored.ask({"u": Fixed(0.1, 3)})
+    restored.require({"u": Fixed(0.1, 3)})
     publish(restored, 1)
     assert audit(read_history(restored.database)).kept
 
@@ -70,14 +70,14 @@ def test_a_longer_window_while_slots_are_given_up(tmp_path: Path, monkeypatch: p
     """A longer window that is promised while a restored store is being opened holds everybody back as long."""
     chosen = config(slots={"closing": "files"})
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
-    town.ask({"u": Fixed(1, 2)})
+    town.require({"u": Fixed(1, 2)})
     publish(town, 2)
     backup = copy(town, tmp_path / "backup.db")
     publish(town, 3)
     restored = Town(backup, tmp_path / "witness.json", chosen)
 
     def first_another_process(stream: RunningStream) -> None:
-        Town(backup, tmp_path / "witness.json", chosen).ask({"u": Fixed(1, 30)})
+        Town(backup, tmp_path / "witness.json", chosen).require({"u": Fixed(1, 30)})
         give_up_slots(stream)
 
     monkeypatch.setattr(sessions, "give_up_slots", first_another_process)
@@ -95,9 +95,9 @@ def test_the_audit_knows_the_promise_to_the_unlisted(tmp_path: Path, monkeypatch
 
     def run(name: str) -> Town:
         town = Town(tmp_path / f"{name}.db", tmp_path / f"{name}.json", chosen)
-        town.ask({"u": Fixed(1, 6)})
+        town.require({"u": Fixed(1, 6)})
         publish(town, 3)
-        town.ask({"n": Fixed(50, 2)})
+        town.require({"n": Fixed(50, 2)})
         publish(town, 3)
         return town
 

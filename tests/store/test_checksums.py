@@ -28,9 +28,9 @@ def town(tmp_path: Path) -> Town:
     made.people(5)
     for slot in range(1, 7):
         if slot == 3:
-            made.ask({"person-1": Fixed(3, 3), "person-2": None})
+            made.require({"person-1": Fixed(3, 3), "person-2": None})
         if slot == 6:
-            made.ask({"person-3": Fixed(2, 5)})
+            made.require({"person-3": Fixed(2, 5)})
         with made.session() as session:
             session.release(random_rows(session, slot))
             if slot == 4:
@@ -168,5 +168,5 @@ def test_another_table_is_another_seal(town: Town) -> None:
 def test_dynamic_terms_are_sealed(tmp_path: Path) -> None:
     """Backward sides are sealed with the rest."""
     made = Town(tmp_path / "town.db", tmp_path / "w.json", config(privacy={"mechanism": "dpbd"}))
-    made.ask({"ann": Dynamic((1, 3), (2, 4)), "bob": Fixed(1, 4), "eve": Fixed(2, 4)})
+    made.require({"ann": Dynamic((1, 3), (2, 4)), "bob": Fixed(1, 4), "eve": Fixed(2, 4)})
     assert check_store(made.database) == 12

@@ -34,7 +34,7 @@ def town(folder: Path, mechanism: str) -> Town:
     made.people(6)
     for slot in range(1, 8):
         if slot == 3:
-            made.ask({"person-1": Fixed(3, 3), "person-2": None})
+            made.require({"person-1": Fixed(3, 3), "person-2": None})
         with made.session() as session:
             session.release(random_rows(session, slot))
             if slot == 4:

@@ -37,7 +37,7 @@ def test_names_of_all_kinds(tmp_path: Path) -> None:
     """SQL, quotes, marks of formats and long names are names like others, for people and for cells."""
     chosen = config(cells={"names": NAMES[:-1], "other": "rest of it"}, stream={"name": "town 1"})
     town = Town(tmp_path / "to'wn %20.db", tmp_path / "w.json", chosen)
-    assert town.ask({name: Fixed(1, 4) for name in NAMES}) == len(NAMES)
+    assert town.require({name: Fixed(1, 4) for name in NAMES}) == len(NAMES)
     for slot in (1, 2, 3):
         with town.session() as session:
             assert list(session.people) == NAMES
@@ -50,7 +50,7 @@ def test_many_cells(tmp_path: Path) -> None:
     """100,000 cells are published, kept and read back."""
     chosen = config(privacy={"mechanism": "uniform"}, cells={"names": [str(k) for k in range(100_000)]})
     town = Town(tmp_path / "town.db", tmp_path / "w.json", chosen)
-    town.ask({"ann": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4)})
     with town.session() as session:
         release = session.release(SlotRows(1, np.array([99_999]), np.zeros(100_000, np.int64)))
         assert release.decision == "published"

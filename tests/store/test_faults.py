@@ -61,8 +61,8 @@ def fault(database: Any, number: int, said: str) -> Iterator[list[int]]:
 def work(town: Town, slot: int) -> None:
     """Open, accept three events, release a slot, keep the state."""
     with town.session() as session:
-        told = [(f"person-{k}", (slot - 1) * 60_000_000 + k, CELLS[k]) for k in range(3)]
-        session.intake.accept(sorted_events(session, told))
+        events = [(f"person-{k}", (slot - 1) * 60_000_000 + k, CELLS[k]) for k in range(3)]
+        session.intake.accept(sorted_events(session, events))
         session.release(waiting_rows(session, slot))
         session.keep_state()
 

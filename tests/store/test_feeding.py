@@ -221,7 +221,7 @@ def test_carried_people(tmp_path: Path) -> None:
         people={"presence": "carry", "carry": 3}, privacy={"mechanism": "pbd", "neighbours": "substitution"}
     )
     town = Town(tmp_path / "t.db", tmp_path / "t.json", chosen)
-    town.ask({"ann": Fixed(1, 4), "bob": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4), "bob": Fixed(1, 4)})
     rows: list[list[int]] = []
     for slot in range(1, 6):
         with town.session() as session:

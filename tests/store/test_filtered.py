@@ -76,25 +76,25 @@ def test_as_if_nothing_had_happened(
     monkeypatch.setattr(sessions, "STATE_EVERY", state_every)
     chosen = filtered(estimator)
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
-    town.ask({f"person-{k}": MUCH[k % 3] for k in range(PEOPLE)})
+    town.require({f"person-{k}": MUCH[k % 3] for k in range(PEOPLE)})
     twin = Twin(chosen, {k: MUCH[k % 3] for k in range(PEOPLE)})
-    wishes: dict[int, tuple[int, Requirement | None]] = {
+    changes: dict[int, tuple[int, Requirement | None]] = {
         9: (0, Fixed(17, 5)), 14: (PEOPLE, Fixed(9, 2)), 20: (1, None), 26: (1, Fixed(30, 4)), 33: (2, Fixed(20, 3))
     }  # fmt: skip
     walk = np.random.default_rng(3)
     session = with_noise(town.session())
     lost: Counter[str] = Counter()
     for slot in range(1, 61):
-        if slot in wishes:
-            person, wish = wishes[slot]
-            town.ask({f"person-{person}": wish})
+        if slot in changes:
+            person, requirement = changes[slot]
+            town.require({f"person-{person}": requirement})
             session.refresh_people()
-            if wish is None:
+            if requirement is None:
                 twin.publisher.leave(person)
             elif person == PEOPLE or slot == 26:
-                twin.publisher.join(person, wish)
+                twin.publisher.join(person, requirement)
             else:
-                twin.publisher.change(person, wish)
+                twin.publisher.change(person, requirement)
         rows = random_rows(session, slot)
         if 20 <= slot < 26:
             rows.cells[1] = -1
@@ -131,7 +131,7 @@ def test_as_if_nothing_had_happened(
 def test_what_a_lost_slot_shows(tmp_path: Path) -> None:
     """The level again with an error that grows, also when the slot is found lost later; a new publication ends it."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", filtered())
-    town.ask({f"person-{k}": Fixed(1, 8) for k in range(PEOPLE)})
+    town.require({f"person-{k}": Fixed(1, 8) for k in range(PEOPLE)})
     with town.session() as session:
         assert session.release(random_rows(session, 1)).decision is Decision.PUBLISHED
         before = session.release(random_rows(session, 2))
@@ -154,7 +154,7 @@ def test_what_a_lost_slot_shows(tmp_path: Path) -> None:
 def test_an_error_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slot of which not even the loss could be kept is lost before the next charge, as it stood then."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", filtered())
-    town.ask({f"person-{k}": Fixed(2, 1) for k in range(PEOPLE)})
+    town.require({f"person-{k}": Fixed(2, 1) for k in range(PEOPLE)})
     with town.session() as session:
         session.release(random_rows(session, 1))
 

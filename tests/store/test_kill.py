@@ -61,7 +61,7 @@ def check(town: Town, folder: Path) -> Counter[str]:
     for slot, size in left:
         assert slot > last  # no event of a slot that is over
         waits[slot] += size // 16
-    lines = [json.loads(line) for line in (folder / "told.ndjson").read_text("utf-8").splitlines()]
+    lines = [json.loads(line) for line in (folder / "accepted.ndjson").read_text("utf-8").splitlines()]
     tried, accepted = (Counter(slot for line in lines for slot in line.get(kind, ())) for kind in ("tried", "accepted"))
     for slot in range(last + 1, max(tried) + 1):  # slots up to the last are over; whatever else was accepted waits
         assert accepted[slot] <= waits[slot] <= tried[slot]
@@ -82,7 +82,7 @@ def check(town: Town, folder: Path) -> Counter[str]:
 def check_twin(town: Town) -> Counter[str]:
     """A stream that was killed is to the bit one in memory that lost the same slots; returns how slots ended."""
     with town.session() as session:
-        twin = Twin(town.config, {k: wish for k, wish in enumerate(ASKED.values()) if wish is not None})
+        twin = Twin(town.config, {k: required for k, required in enumerate(ASKED.values()) if required is not None})
         decisions: Counter[str] = Counter()
         for slot in range(1, session.next_slot):
             kept = session.journal.find(slot)

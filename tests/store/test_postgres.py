@@ -78,7 +78,7 @@ def test_a_stream(town: Town) -> None:
             before = session._publisher.to_bytes()
             session.intake.accept(sorted_events(session, [("person-1", (slot - 1) * 60_000_000, "north")]))
         if slot == 4:
-            town.ask({"person-0": Fixed(0.5, 3), "late": Fixed(1, 2)})
+            town.require({"person-0": Fixed(0.5, 3), "late": Fixed(1, 2)})
         with town.session() as session:
             assert session._publisher.to_bytes() == before
             released = session.release(waiting_rows(session, slot))
@@ -242,7 +242,7 @@ def test_a_change_stored_between_two_reads_is_not_lost(
         with town.session() as session:
             session.release(random_rows(session, number))
     with town.session() as session:
-        town.ask({"early": Fixed(1, 4)})
+        town.require({"early": Fixed(1, 4)})
         count = 0
         for name in ("read_changes", "newest_number"):
             real = getattr(sessions, name)
@@ -253,7 +253,7 @@ def test_a_change_stored_between_two_reads_is_not_lost(
                 found = found if isinstance(found, int) else list(found)
                 count += 1
                 if count == reads:
-                    town.ask({"person-0": Fixed(0.5, 3), "late": Fixed(1, 2)})
+                    town.require({"person-0": Fixed(0.5, 3), "late": Fixed(1, 2)})
                 return found
 
             monkeypatch.setattr(sessions, name, read)
@@ -304,7 +304,7 @@ def test_one_newcomer_in_two_streams_at_once(address: str, tmp_path: Path, monke
     url = fresh_database(address)
     towns = [Town(url, tmp_path / f"{name}.json", config(stream={"name": name})) for name in ("one", "two")]
     for town in towns:
-        town.ask({town.config.stream.name: Fixed(1, 4)})
+        town.require({town.config.stream.name: Fixed(1, 4)})
     both, refuse, outcomes = threading.Barrier(2), sharing.refuse_shared_people, list[str]()
 
     def meet(*given: Any) -> None:
@@ -314,14 +314,14 @@ def test_one_newcomer_in_two_streams_at_once(address: str, tmp_path: Path, monke
 
     monkeypatch.setattr("wevent.store.planning.refuse_shared_people", meet)
 
-    def ask(town: Town) -> None:
+    def list_person(town: Town) -> None:
         try:
-            town.ask({"n": Fixed(1, 4)}, START)
+            town.require({"n": Fixed(1, 4)}, START)
             outcomes.append("stored")
         except SharedPeople:
             outcomes.append("refused")
 
-    threads = [threading.Thread(target=ask, args=(town,)) for town in towns]
+    threads = [threading.Thread(target=list_person, args=(town,)) for town in towns]
     for thread in threads:
         thread.start()
     for thread in threads:

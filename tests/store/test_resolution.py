@@ -60,19 +60,19 @@ def opened(folder: Path, closing: str = "operator", **people: Any) -> Town:
     if closing == "arrival":
         slots["lateness"] = "30 s"
     town = Town(folder / "t.db", folder / "t.json", config(people={**GROUP, **people}, slots=slots))
-    town.ask({"ann": Fixed(1, 4), "bob": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4), "bob": Fixed(1, 4)})
     return town
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["one process", "opened again"])
-def test_an_operator_lists_somebody_between_two_batches(tmp_path: Path, again: bool) -> None:
+def test_an_operator_lists_a_person_between_two_batches(tmp_path: Path, again: bool) -> None:
     """Accepted as an unlisted person, listed, accepted again: one person, in one row, with one of both cells."""
     town = opened(tmp_path)
     session = town.session()
     take(Feed(session, lambda release: None), event("ann", 1))
     Feed(session, lambda release: None).close(1)
     take(Feed(session, lambda release: None), event("xan", 62, "south"))
-    town.ask({"xan": Fixed(1, 4)})
+    town.require({"xan": Fixed(1, 4)})
     if again:
         session.close()
         session = town.session()
@@ -85,13 +85,13 @@ def test_an_operator_lists_somebody_between_two_batches(tmp_path: Path, again: b
 
 
 def test_arrival_with_lateness(tmp_path: Path) -> None:
-    """Listed while a slot is under way, somebody counts in the group until their first slot, in each slot once."""
+    """Listed while a slot is under way, a person counts in the group until their first slot, in each slot once."""
     town, clock = opened(tmp_path, "arrival"), Hand()
     with town.session(clock) as session:
         seen, feed = watched(session), Feed(session, lambda release: None)
         clock.seconds = 125
         take(feed, event("xan", 110), event("xan", 122, "south"))
-        town.ask({"xan": Fixed(1, 4)}, now=clock())  # takes effect in slot 4
+        town.require({"xan": Fixed(1, 4)}, now=clock())  # takes effect in slot 4
         clock.seconds = 140
         assert take(feed, event("xan", 115, "east"), event("xan", 130, "east"), event("xan", 185, "south")) == 3
         clock.seconds = 275
@@ -102,7 +102,7 @@ def test_arrival_with_lateness(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_files_are_resolved_slot_by_slot(tmp_path: Path, form: str) -> None:
-    """Listed while files are released, somebody counts in the group until their first slot, in each slot once."""
+    """Listed while files are released, a person counts in the group until their first slot, in each slot once."""
     town = opened(tmp_path, "files")
     path = tmp_path / "events.csv"
     lines = [f"{user},{iso(slot * 60 + 5)},{CELLS[slot % 3]}" for user in ("ann", "xan", "yve") for slot in range(6)]
@@ -113,7 +113,7 @@ def test_files_are_resolved_slot_by_slot(tmp_path: Path, form: str) -> None:
 
     def on_release(release: Any) -> None:
         if release.slot == 2:
-            town.ask({"xan": Fixed(1, 4)})  # holds from slot 5 on: up to 4 events were handed over before
+            town.require({"xan": Fixed(1, 4)})  # holds from slot 5 on: up to 4 events were handed over before
 
     with town.session() as session:
         seen = watched(session)
@@ -132,10 +132,10 @@ def test_listed_for_later(tmp_path: Path) -> None:
         town = opened(folder)
         if not group:
             town = Town(folder / "n.db", folder / "n.json", config(slots={"ahead": "1 h"}))
-            town.ask({"ann": Fixed(1, 4), "bob": Fixed(1, 4)})
+            town.require({"ann": Fixed(1, 4), "bob": Fixed(1, 4)})
         with town.session() as session:
             Feed(session, lambda release: None).close(1)
-            town.ask({"xan": Fixed(1, 4)}, now=START + WIDTH + 1)  # takes effect in slot 3
+            town.require({"xan": Fixed(1, 4)}, now=START + WIDTH + 1)  # takes effect in slot 3
             feed, seen = Feed(session, lambda release: None), watched(session)
             placed = put(session)
             assert take(feed, event("xan", 62), event("xan", 122)) == 2
@@ -145,12 +145,12 @@ def test_listed_for_later(tmp_path: Path) -> None:
 
 
 def test_who_left_counts_nowhere(tmp_path: Path) -> None:
-    """Somebody who left, or withdrew before their first slot, is counted nowhere, whatever their events say."""
+    """A person who left, or withdrew before their first slot, is counted nowhere, whatever their events say."""
     town = opened(tmp_path)
     with town.session() as session:
         Feed(session, lambda release: None).close(1)
-        town.ask({"xan": Fixed(1, 4)})
-        town.ask({"xan": None, "bob": None})
+        town.require({"xan": Fixed(1, 4)})
+        town.require({"xan": None, "bob": None})
         feed, seen, placed = Feed(session, lambda release: None), watched(session), put(session)
         take(feed, event("xan", 62), event("bob", 62), event("ann", 62))
         feed.close(2)
@@ -166,8 +166,8 @@ def test_leaving_and_returning_in_one_slot(tmp_path: Path) -> None:
         feed = Feed(session, lambda release: None)
         take(feed, event("bob", 1), event("bob", 62))
         feed.close(1)
-        town.ask({"bob": None})
-        town.ask({"bob": Fixed(1, 4)})
+        town.require({"bob": None})
+        town.require({"bob": Fixed(1, 4)})
         placed = put(session)
         feed.close(2)
     assert placed == [[-1, 0]]
@@ -175,33 +175,33 @@ def test_leaving_and_returning_in_one_slot(tmp_path: Path) -> None:
 
 
 def test_a_refused_requirement_lists(tmp_path: Path) -> None:
-    """Whoever was listed with a requirement that could not be met counts nowhere, not in the group, from then on."""
+    """A person listed with a requirement that could not be met counts nowhere, not in the group, from then on."""
     strict = {"mechanism": "uniform"}  # which serves everybody by the strictest, and refuses stricter ones later
     town = Town(tmp_path / "t.db", tmp_path / "t.json", config(people=GROUP, privacy=strict, slots={"ahead": "1 h"}))
-    town.ask({"ann": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4)})
     with town.session() as session:
         feed, seen = Feed(session, lambda release: None), watched(session)
         feed.close(1)
-        town.ask({"xan": Fixed("0.1", 8)})
+        town.require({"xan": Fixed("0.1", 8)})
         take(feed, event("xan", 62), event("xan", 122))
         feed.close(3)
         registered = 1 in session._publisher.members.register
     with town.database.read() as connection:
-        refused = [wish.refused for wish in read_changes(connection, 1, 2)]
+        refused = [change.refused for change in read_changes(connection, 1, 2)]
     assert [sum(unlisted) for _, unlisted in seen] == [0, 0, 0]
     assert (refused, registered) == ([True], False)
 
 
 def test_newcomers_are_taken_at_once(tmp_path: Path) -> None:
-    """Somebody who is listed is known to the next batch of events, not only after the next slot was closed."""
+    """A person who is listed is known to the next batch of events, not only after the next slot was closed."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json", config(slots={"ahead": "1 h"}))
-    town.ask({"ann": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4)})
     with town.session() as session:
         feed = Feed(session, lambda release: None)
         assert take(feed, event("xan", 1)) == 0
-        town.ask({"xan": Fixed(1, 4)})
+        town.require({"xan": Fixed(1, 4)})
         assert take(feed, event("xan", 2)) == 1
-        town.ask({"yve": Fixed(1, 4)})
+        town.require({"yve": Fixed(1, 4)})
         path = tmp_path / "events.parquet"
         duckdb.sql(f"COPY (SELECT 'yve' AS \"user\", '{iso(3)}'::TIMESTAMPTZ AS time, 'north' AS place) TO '{path}'")
         accept_files(feed, [path])
@@ -211,18 +211,18 @@ def test_newcomers_are_taken_at_once(tmp_path: Path) -> None:
 
 
 def test_what_is_carried_is_wiped(tmp_path: Path) -> None:
-    """The store holds where somebody was last seen while they are carried; not after that, nor after they left."""
+    """The store holds where a person was last seen while they are carried; not after that, nor after they left."""
     carry = {"presence": "carry", "carry": 3}
     chosen = config(people=carry, privacy={"neighbours": "substitution"}, slots={"ahead": "1 h"})
     town = Town(tmp_path / "t.db", tmp_path / "t.json", chosen)
-    town.ask({"ann": Fixed(1, 4), "bob": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4), "bob": Fixed(1, 4)})
     kept: list[list[int]] = []
     with town.session() as session:
         feed, placed = Feed(session, lambda release: None), put(session)
         take(feed, event("ann", 1, "east"), event("bob", 62, "south"))
         for slot in range(1, 5):
             if slot == 3:
-                town.ask({"bob": None})
+                town.require({"bob": None})
             feed.close(slot)
             with town.database.read() as connection:
                 kept.append(decode_integers(connection.execute(sa.select(carried.c.last)).scalar_one()).tolist())
@@ -242,10 +242,10 @@ def test_from_the_group_to_a_row_of_ones_own(tmp_path: Path, mechanism: str, req
     group = {"group": {"size": 9, "epsilon": 4, "window": 4}}
     chosen = config(people=group, privacy={"mechanism": mechanism, "history_slots": 8}, slots={"ahead": "1 h"})
     town = Town(tmp_path / "t.db", tmp_path / "t.json", chosen)
-    town.ask({"ann": Fixed(4, 4)})
+    town.require({"ann": Fixed(4, 4)})
     for first in range(1, 13, 3):
         if first == 4:
-            town.ask({"xan": required})
+            town.require({"xan": required})
         with town.session() as session:
             feed = Feed(session, lambda release: None)
             for slot in range(first, first + 3):
@@ -276,9 +276,9 @@ def spends_by_person(town: Town) -> dict[int, dict[int, int]]:
         ).all()
     found: dict[int, dict[int, int]] = {}
     for slot, change_budget, publish_budget, decision in charges:
-        seat = {person: row for from_slot, person, row in sorted(tuple(move) for move in moves) if from_slot <= slot}
+        row_of = {person: row for from_slot, person, row in sorted(tuple(move) for move in moves) if from_slot <= slot}
         paid = decode_integers(change_budget) + (
             decode_integers(publish_budget) if decision in ("published", "lost") else 0
         )
-        found[slot] = {person: int(paid[row]) for person, row in seat.items() if row >= 0}
+        found[slot] = {person: int(paid[row]) for person, row in row_of.items() if row >= 0}
     return found

@@ -53,24 +53,24 @@ def worst(spent: list[int], window: int) -> int:
 
 @pytest.mark.parametrize("mechanism", ["pbd", "dpbd"])
 def test_promises_made_in_the_lost_copy(tmp_path: Path, mechanism: str) -> None:
-    """Somebody who required a longer window after the backup is protected by it over the restore, as if it were known.
+    """A person who required a longer window after the backup is protected by it over the restore, as if it were known.
 
     u moves from (0.2, 2) to (1, 20) after the copy was made, so that u has something left to spend. The restored
     store does not know; it must not spend again what the lost one spent inside that window.
     """
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", config(privacy={"mechanism": mechanism}))
-    town.ask({"u": Fixed(0.2, 2), "v": Fixed(1, 2)})
+    town.require({"u": Fixed(0.2, 2), "v": Fixed(1, 2)})
     publish(town, 3)
     backup = copy(town, tmp_path / "backup.db")
     longer: Requirement = Fixed(1, 20) if mechanism == "pbd" else Dynamic((1, 20), (4, 20))
-    town.ask({"u": longer})
+    town.require({"u": longer})
     lost = spends(town, "u", 6)
     assert sum(lost) > 0
     restored = Town(backup, tmp_path / "witness.json", town.config)
     with pytest.raises(RequirementsMissing, match="1 requirement changes are missing") as caught:
         restored.session()
     assert caught.value.fields == {"missing": 1}
-    restored.ask({"u": longer})
+    restored.require({"u": longer})
     again = spends(restored, "u", 30)
     assert worst(lost + again, 20) <= 10**9
     assert not any(again[:19])  # slots 10 to 28: the last given up one is 9, and the longest window 20
@@ -79,17 +79,17 @@ def test_promises_made_in_the_lost_copy(tmp_path: Path, mechanism: str) -> None:
 
 
 def test_a_person_who_joined_in_the_lost_copy(tmp_path: Path) -> None:
-    """Whoever joins again after a restore with a forward requirement spends nothing inside the lost windows."""
+    """A person who joins again after a restore with a forward requirement spends nothing inside the lost windows."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", config(privacy={"mechanism": "dpbd"}))
-    town.ask({"v": Fixed(1, 3)})
+    town.require({"v": Fixed(1, 3)})
     publish(town, 2)
     backup = copy(town, tmp_path / "backup.db")
-    town.ask({"u": Dynamic((1, 8), (4, 2))})
+    town.require({"u": Dynamic((1, 8), (4, 2))})
     lost = spends(town, "u", 3)
     restored = Town(backup, tmp_path / "witness.json", town.config)
     with pytest.raises(RequirementsMissing):
         restored.session()  # the slots are given up, so that the person joins after them
-    restored.ask({"u": Dynamic((1, 8), (4, 2))})
+    restored.require({"u": Dynamic((1, 8), (4, 2))})
     again = spends(restored, "u", 12)
     assert worst(lost + again, 8) <= 10**9
     assert not any(again[:7])
@@ -100,7 +100,7 @@ def test_without_a_witness_the_limits_hold(tmp_path: Path) -> None:
     """Without a witness nobody knows what was promised: the longest window that the limits allow holds everybody."""
     chosen = config(privacy={"mechanism": "pbd", "limits": {"window": 10}})
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
-    town.ask({"u": Fixed(1, 2)})
+    town.require({"u": Fixed(1, 2)})
     publish(town, 2)
     town.witness.path.unlink()
     with town.session(shown=5) as session:
@@ -116,7 +116,7 @@ def test_without_a_witness_the_limits_hold(tmp_path: Path) -> None:
 def test_the_hold_is_kept(tmp_path: Path) -> None:
     """The store says how long everybody is held back, and a process that starts later holds them back as long."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json")
-    town.ask({"u": Fixed(1, 6)})
+    town.require({"u": Fixed(1, 6)})
     publish(town, 2)
     backup = copy(town, tmp_path / "backup.db")
     publish(town, 2)
@@ -133,16 +133,16 @@ def test_the_hold_is_kept(tmp_path: Path) -> None:
 def test_lost_changes_are_asked_for(tmp_path: Path) -> None:
     """Publishing waits for requirement changes that the witness counted, or for the operator's word, which is kept."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json")
-    town.ask({"u": Fixed(5, 3), "v": Fixed(1, 3)})
+    town.require({"u": Fixed(5, 3), "v": Fixed(1, 3)})
     publish(town, 2)
     backup = copy(town, tmp_path / "backup.db")
-    town.ask({"u": Fixed(0.1, 3)})
-    town.ask({"v": None})
+    town.require({"u": Fixed(0.1, 3)})
+    town.require({"v": None})
     restored = Town(backup, tmp_path / "witness.json")
     for _ in range(2):
         with pytest.raises(RequirementsMissing, match="2 requirement changes"):
             restored.session()
-    restored.ask({"u": Fixed(0.1, 3)})
+    restored.require({"u": Fixed(0.1, 3)})
     with pytest.raises(RequirementsMissing, match="1 requirement changes"):
         restored.session()
     with restored.session(requirements_lost=True):
@@ -152,7 +152,7 @@ def test_lost_changes_are_asked_for(tmp_path: Path) -> None:
     with restored.database.read() as connection:
         assert tuple(connection.execute(sa.select(streams.c.changes, streams.c.changes_lost)).one()) == (4, 1)
     second = copy(restored, tmp_path / "second.db")
-    restored.ask({"u": Fixed(0.2, 3)})  # what is lost after the word was given is noticed again
+    restored.require({"u": Fixed(0.2, 3)})  # what is lost after the word was given is noticed again
     with pytest.raises(RequirementsMissing, match="1 requirement changes"):
         Town(second, tmp_path / "witness.json").session()
 
@@ -161,7 +161,7 @@ def test_lost_changes_are_asked_for(tmp_path: Path) -> None:
 def test_a_store_that_is_gone(tmp_path: Path, how: str) -> None:
     """Where a witness knows of a stream, neither publishing nor storing a requirement begins it anew."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json")
-    town.ask({"u": Fixed(1, 4), "v": Fixed(1, 7)})
+    town.require({"u": Fixed(1, 4), "v": Fixed(1, 7)})
     publish(town, 5)
     town.database.close()
     for path in tmp_path.glob("town.db*"):
@@ -170,16 +170,16 @@ def test_a_store_that_is_gone(tmp_path: Path, how: str) -> None:
         (tmp_path / "town.db").touch()
     elif how == "another":
         other = Town(tmp_path / "town.db", tmp_path / "other.json", config(stream={"name": "other"}))
-        other.ask({"w": Fixed(1, 4)})
+        other.require({"w": Fixed(1, 4)})
         other.database.close()
     fresh = Town(tmp_path / "town.db", tmp_path / "witness.json")
     with pytest.raises(StoreReplaced, match=r"slots up to 5.*--restored 5"):
-        fresh.ask({"u": Fixed(1, 4)})
+        fresh.require({"u": Fixed(1, 4)})
     with pytest.raises(StoreReplaced):
         fresh.session()
     with pytest.raises(RequirementsMissing, match="2 requirement changes"):
         fresh.session(shown=6)
-    fresh.ask({"u": Fixed(1, 4), "v": Fixed(1, 7)})
+    fresh.require({"u": Fixed(1, 4), "v": Fixed(1, 7)})
     again = spends(fresh, "u", 8)
     assert [bool(units) for units in again] == [False] * 6 + [True] * 2  # slots 7 to 12 are within 7 of slot 6
     assert audit(read_history(fresh.database, "town")).kept

@@ -37,9 +37,9 @@ def fail_once(session: Session, monkeypatch: pytest.MonkeyPatch, slot: int) -> N
 
 
 def test_nobody_is_swapped_in_the_first_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first charge fails, somebody withdraws and returns, the charge is tried again: events go to their own row."""
+    """The first charge fails, a person withdraws and returns, the charge is tried again: events go to their own row."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
-    town.ask({"ann": Fixed("0.01", 4), "bob": Fixed(5, 4)})
+    town.require({"ann": Fixed("0.01", 4), "bob": Fixed(5, 4)})
     placed: dict[int, int] = {}
     step = Publisher.step
 
@@ -52,8 +52,8 @@ def test_nobody_is_swapped_in_the_first_slot(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(Publisher, "step", note)
     with town.session() as session:
         fail_once(session, monkeypatch, 1)
-        town.ask({"ann": None})
-        town.ask({"ann": Fixed("0.01", 4)})
+        town.require({"ann": None})
+        town.require({"ann": Fixed("0.01", 4)})
         session.release(SlotRows(1, np.array([2, 0]), np.zeros(3, np.int64)))
         assert placed == {0: 2, 1: 0}  # ann's cell and bob's, by number
     town.session().close()
@@ -62,7 +62,7 @@ def test_nobody_is_swapped_in_the_first_slot(tmp_path: Path, monkeypatch: pytest
 def test_rows_are_compared_before_a_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If anything put events into another row than the one that is charged, the slot is refused before its charge."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
-    town.ask({"ann": Fixed("0.01", 4), "bob": Fixed(5, 4)})
+    town.require({"ann": Fixed("0.01", 4), "bob": Fixed(5, 4)})
     with town.session() as session:
         for swapped in ("persons", "rows", "positions"):
             with monkeypatch.context() as broken:
@@ -80,8 +80,8 @@ def test_rows_are_compared_before_a_charge(tmp_path: Path, monkeypatch: pytest.M
         assert session.release(random_rows(session, 1)).slot == 1
 
 
-def test_a_slot_that_somebody_else_released(tmp_path: Path) -> None:
-    """A process that lost its lock finds the other's release, and goes on behind it instead of asking for ever."""
+def test_a_slot_that_another_process_released(tmp_path: Path) -> None:
+    """A process that lost its lock finds the other's release, and continues after it instead of trying for ever."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
     town.people(3)
     first = town.session()
@@ -105,9 +105,9 @@ def live(folder: Path, seed: int) -> int:
 
     def change() -> None:
         levels = [Fixed(1, 2), Fixed(1, 3), Fixed(2, 3), Fixed("0.5", 2), None]
-        town.ask({user: chance.choice(levels) for user in chance.sample(people, chance.randrange(1, 3))})
+        town.require({user: chance.choice(levels) for user in chance.sample(people, chance.randrange(1, 3))})
 
-    town.ask({user: chance.choice([Fixed(1, 2), Fixed(1, 3)]) for user in people[:3]})
+    town.require({user: chance.choice([Fixed(1, 2), Fixed(1, 3)]) for user in people[:3]})
     session, errors = town.session(), 0
     while (slot := session.next_slot) <= 12:
         if chance.random() < 0.4:
@@ -134,7 +134,7 @@ def live(folder: Path, seed: int) -> int:
 
 @pytest.mark.parametrize("seeds", quick_and_slow([range(2)], [range(k, k + 16) for k in range(2, 98, 16)]))
 def test_failed_writes_and_changes_between_two_tries(tmp_path: Path, seeds: range) -> None:
-    """Whatever write of a slot fails, and whoever changes before it is tried again, the stream can be opened anew."""
+    """Whatever write of a slot fails, and whatever changes before the second try, the stream can be opened anew."""
     errors = sum(live(tmp_path, seed) for seed in seeds)
     assert errors > len(seeds)
 
@@ -142,7 +142,7 @@ def test_failed_writes_and_changes_between_two_tries(tmp_path: Path, seeds: rang
 def test_rows_are_compared_in_every_slot(tmp_path: Path) -> None:
     """A row assignment that was forged in the past, and forged back later, is found when the stream is opened."""
     town = Town(tmp_path / "t.db", tmp_path / "t.json")
-    town.ask({"ann": Fixed(1, 4), "bob": Fixed(1, 3)})
+    town.require({"ann": Fixed(1, 4), "bob": Fixed(1, 3)})
     with town.session() as session:
         for slot in range(1, 6):
             session.release(random_rows(session, slot))

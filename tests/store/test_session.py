@@ -44,7 +44,7 @@ def test_opening_again_changes_nothing(
     )
     town.people(12)
     fixed = [Fixed(2, 4), Fixed(1, 6)] if mechanism in ("bd", "uniform") else [Fixed(0.7, 5), Fixed(3, 2)]
-    wishes: dict[int, dict[str, Requirement | None]] = {
+    changes: dict[int, dict[str, Requirement | None]] = {
         3: {"person-0": fixed[0], "person-90": fixed[1]},
         5: {"person-1": None, "person-3": None},
         7: {"person-1": fixed[1], "person-90": None},
@@ -52,8 +52,8 @@ def test_opening_again_changes_nothing(
         10: {"person-2": Fixed(1, 4)},
     }
     for slot in range(1, 14):
-        if slot in wishes:
-            town.ask(wishes[slot])
+        if slot in changes:
+            town.require(changes[slot])
         with town.session() as session:
             before = session._publisher.to_bytes()
         with town.session() as session:
@@ -87,8 +87,8 @@ def test_a_charged_slot_is_lost(town: Town) -> None:
 def test_events_wait_and_go(town: Town) -> None:
     """Accepted events wait in their slot, are counted in it, and are deleted with its release."""
     with town.session() as session:
-        told = [(f"person-{k}", slot * 60_000_000 + k, CELLS[k % 3]) for k in range(30) for slot in range(3)]
-        session.intake.accept(sorted_events(session, told))
+        events = [(f"person-{k}", slot * 60_000_000 + k, CELLS[k % 3]) for k in range(30) for slot in range(3)]
+        session.intake.accept(sorted_events(session, events))
     with town.session() as session:
         rows = waiting_rows(session, 1)
         assert (rows.cells == np.arange(30) % 3).all()
@@ -124,7 +124,7 @@ def test_two_processes_exclude_each_other(town: Town) -> None:
 
 
 def test_a_lost_lock_is_noticed(town: Town) -> None:
-    """If somebody else went on with the stream, the first writer can no longer write, and nothing is shown."""
+    """If another process went on with the stream, the first writer can no longer write, and nothing is shown."""
     first = town.session()
     first.release(random_rows(first, 1))
     first.writer._lock.release()
@@ -158,13 +158,13 @@ def test_settings_stay(town: Town) -> None:
 
 def test_levels_may_be_added_not_changed(town: Town) -> None:
     """New names of levels are taken; a level of another value is refused."""
-    town.config = config(stream={"name": "s"}, levels={"budgets": {"a": 1}, "windows": {"b": 2}})
-    town.ask({})
-    town.config = config(stream={"name": "s"}, levels={"budgets": {"a": 1, "c": 2}, "windows": {"b": 2}})
-    town.ask({})
-    town.config = config(stream={"name": "s"}, levels={"budgets": {"a": 1, "c": 3}, "windows": {"b": 2}})
-    with pytest.raises(SettingsChanged, match=r"levels.budgets.c was 2, is 3"):
-        town.ask({})
+    town.config = config(stream={"name": "s"}, levels={"epsilons": {"a": 1}, "windows": {"b": 2}})
+    town.require({})
+    town.config = config(stream={"name": "s"}, levels={"epsilons": {"a": 1, "c": 2}, "windows": {"b": 2}})
+    town.require({})
+    town.config = config(stream={"name": "s"}, levels={"epsilons": {"a": 1, "c": 3}, "windows": {"b": 2}})
+    with pytest.raises(SettingsChanged, match=r"levels.epsilons.c was 2, is 3"):
+        town.require({})
 
 
 def test_changes_wait_for_the_next_slot(town: Town) -> None:
@@ -172,7 +172,7 @@ def test_changes_wait_for_the_next_slot(town: Town) -> None:
     with town.session() as session:
         session.release(random_rows(session, 1))
         session.begin(2)
-        assert town.ask({"person-0": Fixed(0.1, 8)}) == 1
+        assert town.require({"person-0": Fixed(0.1, 8)}) == 1
         publisher = session._publisher
         session.release(random_rows(session, 2))
         assert publisher.members.ledger.versions.in_force(int(publisher.members.rows()[0])) == (10**9, 4)
@@ -183,13 +183,13 @@ def test_changes_wait_for_the_next_slot(town: Town) -> None:
 def test_slots_without_anybody(tmp_path: Path) -> None:
     """With nobody registered a slot is lost, spends nothing, and the stream goes on."""
     town = Town(tmp_path / "town.db", tmp_path / "witness.json")
-    town.ask({"ann": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4)})
     with town.session() as session:
         session.release(random_rows(session, 1))
-    town.ask({"ann": None})
+    town.require({"ann": None})
     with town.session() as session:
         assert session.release(random_rows(session, 2)).decision is Decision.LOST
-    town.ask({"ann": Fixed(1, 4)})
+    town.require({"ann": Fixed(1, 4)})
     with town.session() as session:
         assert session.release(random_rows(session, 3)).decision is not Decision.LOST
 
@@ -213,7 +213,7 @@ def test_a_restored_copy_spends_nothing(tmp_path: Path, mechanism: str) -> None:
             given_up = session.journal.find(slot)
             assert given_up is not None
             assert given_up.decision is Decision.LOST
-    copy.ask({"newcomer": Fixed(1, 4)})
+    copy.require({"newcomer": Fixed(1, 4)})
     longest, users = 6, ("person-0", "person-1", "person-2", "newcomer")
     for slot in range(9, 17):
         with copy.session() as session:
@@ -229,7 +229,7 @@ def test_a_restored_copy_spends_nothing(tmp_path: Path, mechanism: str) -> None:
 
 
 def test_without_a_witness_the_operator_must_speak(town: Town) -> None:
-    """A stream that has begun is not opened without its witness, unless told which slot may have been shown."""
+    """A stream that has begun is not opened without its witness, unless the operator says what may have been shown."""
     with town.session() as session:
         session.release(random_rows(session, 1))
     town.witness.path.unlink()

@@ -1,4 +1,4 @@
-"""The witness file: whose it is, how it is written, and what follows from it together with a store."""
+"""The witness file: whose it is, how it is written, and that copies of a store never go on beside each other."""
 
 from __future__ import annotations
 
@@ -13,22 +13,16 @@ from tests.store.scene import Town, config, random_rows
 
 from wevent import Fixed
 from wevent.errors import (
-    InvalidSetting,
-    StoreReplaced,
     StoreUnavailable,
     StreamTaken,
-    WeventError,
     WitnessMissing,
 )
 from wevent.releases.release import Decision
-from wevent.store import reconciling
 from wevent.store.database import to_url
-from wevent.store.reconciling import OpeningTerms, StreamInStore, reconcile
 from wevent.store.requirements import read_changes
 from wevent.store.witness import Witness, WitnessRecord, place_of, witness_name
 
 RECORD = WitnessRecord("store", "town", slot=20, epoch=3, changes=5, longest_window=7)
-QUIET = OpeningTerms(shown=None, begun_slot=10**6, promised=1, allowed=50)
 
 
 @pytest.fixture
@@ -162,63 +156,6 @@ def test_publisher_and_requirements_write_at_once(tmp_path: Path) -> None:
 # --- store and witness together ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("ours", "known", "kind"),
-    [
-        pytest.param(RECORD, None, WitnessMissing, id="no witness"),
-        pytest.param(RECORD, replace(RECORD, stream="other"), WitnessMissing, id="another stream"),
-        pytest.param(RECORD, replace(RECORD, store="other"), StoreReplaced, id="another store"),
-        pytest.param(RECORD, replace(RECORD, epoch=2), WitnessMissing, id="older epoch"),
-        pytest.param(RECORD, replace(RECORD, slot=18), WitnessMissing, id="older slot"),
-        pytest.param(RECORD, replace(RECORD, changes=4), WitnessMissing, id="fewer changes"),
-        pytest.param(replace(RECORD, slot=20, epoch=2), RECORD, None, id="opened and killed"),
-        pytest.param(replace(RECORD, slot=21), RECORD, None, id="charged and killed"),
-        pytest.param(RECORD, RECORD, None, id="whole"),
-    ],
-)
-def test_what_is_believed(ours: WitnessRecord, known: WitnessRecord | None, kind: type[WeventError] | None) -> None:
-    """A witness that the store has overtaken, or that is another's, is refused until the operator speaks."""
-    if kind is None:
-        opening = reconcile(StreamInStore(ours), known, QUIET)
-        assert (opening.given_up, opening.missing_changes) == (0, 0)
-        assert opening.record == replace(ours, slot=max(20, ours.slot), epoch=4)
-        return
-    with pytest.raises(kind):
-        reconcile(StreamInStore(ours), known, QUIET)
-    spoken = replace(QUIET, shown=25)
-    if known is not None and known.stream == "other":
-        with pytest.raises(WitnessMissing):
-            reconcile(StreamInStore(ours), known, spoken)
-        return
-    opening = reconcile(StreamInStore(ours), known, spoken)
-    assert (opening.first, opening.last, opening.hold) == (21, 25, 50)  # by the limits: the witness does not know all
-
-
-def test_an_older_store_is_held_back_by_the_witness() -> None:
-    """Slots up to the witnessed one are given up, and the longest window ever promised holds everybody back."""
-    opening = reconcile(StreamInStore(replace(RECORD, slot=12, epoch=2, changes=3)), RECORD, QUIET)
-    assert (opening.first, opening.last, opening.hold, opening.missing_changes) == (13, 20, 7, 2)
-    later = reconcile(StreamInStore(replace(RECORD, slot=12, epoch=2)), RECORD, replace(QUIET, shown=30, promised=9))
-    assert (later.last, later.hold) == (30, 9)  # the operator may know of more slots, never of fewer
-    assert reconcile(StreamInStore(replace(RECORD, slot=12)), RECORD, replace(QUIET, shown=1)).last == 20
-
-
-def test_a_stream_never_begins_anew() -> None:
-    """Where a witness knows of slots that were shown, a new store goes on after them, with the operator's word only."""
-    fresh = StreamInStore(WitnessRecord("new", "town"), exists=False)
-    with pytest.raises(StoreReplaced, match="slots up to 20"):
-        reconcile(fresh, RECORD, QUIET)
-    opening = reconcile(fresh, RECORD, replace(QUIET, shown=0))
-    assert (opening.first, opening.last, opening.hold, opening.missing_changes) == (1, 20, 7, 5)
-    assert opening.record.store == "new"
-    begun = reconcile(fresh, replace(RECORD, slot=0, changes=0), QUIET)  # nothing was shown or promised
-    assert (begun.given_up, begun.missing_changes) == (0, 0)
-    assert reconcile(fresh, None, QUIET).hold == 1
-    assert reconcile(fresh, None, replace(QUIET, shown=4)).hold == 50
-    with pytest.raises(InvalidSetting, match="at most 1,000,000"):
-        reconcile(fresh, None, replace(QUIET, shown=reconciling.MOST_GIVEN_UP + 1))
-
-
 def test_a_stale_witness_is_refused(tmp_path: Path) -> None:
     """A host whose witness is from before another host went on does not draw slots again after a restore there."""
     first_host = Town(tmp_path / "town.db", tmp_path / "here" / "witness.json")
@@ -234,7 +171,7 @@ def test_a_stale_witness_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WitnessMissing, match="older than the store"):
         second_host.session()
     with pytest.raises(WitnessMissing, match="older than the store"):
-        second_host.ask({"person-0": Fixed(0.1, 4)})
+        second_host.require({"person-0": Fixed(0.1, 4)})
     with second_host.session(shown=20) as session:
         assert session.next_slot == 21
 
@@ -279,17 +216,17 @@ def test_a_change_that_the_witness_does_not_learn(town: Town) -> None:
     away = town.witness.path.parent
     away.rename(away.with_name("away"))
     with pytest.raises(WitnessMissing, match="gone"):
-        town.ask({"person-0": Fixed(0.1, 4)})
+        town.require({"person-0": Fixed(0.1, 4)})
     assert not away.exists()
     away.with_name("away").rename(away)
     away.chmod(0o500)
     if os.geteuid() != 0:  # root writes wherever it likes
         with pytest.raises(StoreUnavailable):
-            town.ask({"person-0": Fixed(0.1, 4)})
+            town.require({"person-0": Fixed(0.1, 4)})
     away.chmod(0o700)
     with town.database.read() as connection:
         assert len(list(read_changes(connection, 1))) == 3
-    assert town.ask({"person-0": Fixed(0.1, 9)}) == 1
+    assert town.require({"person-0": Fixed(0.1, 9)}) == 1
     known = town.witness.read()
     assert known is not None
     assert (known.changes, known.longest_window) == (4, 9)
@@ -299,7 +236,7 @@ def test_carried_people_are_promised_more(tmp_path: Path) -> None:
     """The witness knows windows as the ledger keeps them: longer by the slots that a person is carried."""
     chosen = config(people={"presence": "carry", "carry": 5}, privacy={"neighbours": "substitution"})
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", chosen)
-    town.ask({"person-0": Fixed(1, 4)})
+    town.require({"person-0": Fixed(1, 4)})
     known = town.witness.read()
     assert known is not None
     assert known.longest_window == 8

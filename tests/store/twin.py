@@ -1,7 +1,7 @@
 """An oracle for streams in a store: a publisher in memory that is given the same noise, slot by slot.
 
-Noise depends on the slot alone, so that a lost slot moves no other. The twin loses the slots that it is told to lose,
-by an error in the middle of the draw, and lives through all others without any store.
+Noise depends on the slot alone, so that a lost slot moves no other. The twin loses the given slots by an
+error in the middle of the draw, and releases all others without any store.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ LEVELS = Levels({"Strict": 0.5, "Usual": 1.0, "Open": 2.0}, {"Hour": 4, "Evening
 STRICTEST = LEVELS.fixed("Strict", "Night")
 """A publisher that serves this serves every level."""
 
-_ALL = [LEVELS.fixed(budget, window) for budget in LEVELS.budgets for window in LEVELS.windows]
+_ALL = [LEVELS.fixed(epsilon, window) for epsilon in LEVELS.epsilons for window in LEVELS.windows]
 
 
 class CityRequirements:
@@ -93,4 +93,4 @@ class CityRequirements:
         return LEVELS.fixed(*self._names())
 
     def _names(self) -> tuple[str, str]:
-        return str(self._random.choice(list(LEVELS.budgets))), str(self._random.choice(list(LEVELS.windows)))
+        return str(self._random.choice(list(LEVELS.epsilons))), str(self._random.choice(list(LEVELS.windows)))

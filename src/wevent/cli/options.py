@@ -1,4 +1,4 @@
-"""Defines the options that several commands take, and reads numbers and times from the words of a shell."""
+"""Defines the options that several commands take, and parses numbers and times."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-
-from wevent.settings import MANY_SLOTS
 
 if TYPE_CHECKING:
     from wevent.events.timeline import Timeline
@@ -142,7 +140,7 @@ MoreEventFiles = Annotated[
 RequirementsFile = Annotated[Path | None, file_option("--requirements", "Requirements to import first, a CSV file.")]
 Until = Annotated[SlotOrTime | None, slot_option("Release slots that end by then, no others.")]
 StandardInputFormat = Annotated[LineFormat, typer.Option("--format", help="Format of standard input (-).")]
-Yes = Annotated[bool, flag("--yes", f"Release more than {MANY_SLOTS:,} slots without a question.")]
+Yes = Annotated[bool, flag("--yes", "Release very many slots, more than 1,000, without a question.")]
 AllowEmpty = Annotated[bool, flag("--allow-empty", "Release slots though nothing in the sources can be accepted.")]
 Json = Annotated[bool, flag("--json", "Print one JSON document.")]
 First = Annotated[SlotOrTime | None, slot_option("The first slot: its number, or a time in it.")]

@@ -40,11 +40,11 @@ def write_city(folder: Path, people: int, slots: int, seed: int) -> None:
     with (folder / "requirements.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("user", "epsilon", "window"))
-        budgets = {value: name for name, value in LEVELS.budgets.items()}
+        epsilons = {value: name for name, value in LEVELS.epsilons.items()}
         windows = {value: name for name, value in LEVELS.windows.items()}
         for change in requirements.at(1):
             if isinstance(change.requirement, Fixed):
-                level = budgets[change.requirement.epsilon], windows[change.requirement.window]
+                level = epsilons[change.requirement.epsilon], windows[change.requirement.window]
                 writer.writerow((change.user, *level))
     city, walk = City(people, seed), np.random.default_rng([seed, 2])
     with (folder / "events.csv").open("w", encoding="utf-8", newline="") as file:
@@ -61,7 +61,7 @@ def write_city(folder: Path, people: int, slots: int, seed: int) -> None:
 
 def _config() -> str:
     cells = ", ".join(f'"{name}"' for name in DISTRICTS)
-    budgets = "\n".join(f"{name} = {show(to_units(value))}" for name, value in LEVELS.budgets.items())
+    epsilons = "\n".join(f"{name} = {show(to_units(value))}" for name, value in LEVELS.epsilons.items())
     windows = "\n".join(f"{name} = {value}" for name, value in LEVELS.windows.items())
     return f"""[stream]
 name = "city"
@@ -78,8 +78,8 @@ names = [{cells}]
 mechanism = "auto"
 history_slots = 24
 
-[levels.budgets]
-{budgets}
+[levels.epsilons]
+{epsilons}
 
 [levels.windows]
 {windows}

@@ -83,7 +83,7 @@ Requirement = Fixed | Dynamic
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Named budgets and windows that an administrator defines and people pick from.
+    """Named epsilons and windows that an administrator defines and people pick from.
 
     Example:
         >>> levels = Levels({"High": 0.2, "Low": 1.0}, {"Small": 40, "Large": 120})
@@ -91,29 +91,29 @@ class Levels:
         Fixed(epsilon=Decimal('0.200000000'), window=40)
     """
 
-    budgets: Mapping[str, Number]
+    epsilons: Mapping[str, Number]
     windows: Mapping[str, int]
 
     def __post_init__(self) -> None:
         object.__setattr__(
-            self, "budgets", MappingProxyType({k: to_epsilon(to_units(v)) for k, v in self.budgets.items()})
+            self, "epsilons", MappingProxyType({k: to_epsilon(to_units(v)) for k, v in self.epsilons.items()})
         )
         object.__setattr__(self, "windows", MappingProxyType({k: to_window(v) for k, v in self.windows.items()}))
-        if not self.budgets or not self.windows:
-            raise InvalidRequirement("levels need at least one named budget and one named window")
+        if not self.epsilons or not self.windows:
+            raise InvalidRequirement("levels need at least one named epsilon and one named window")
 
-    def fixed(self, budget: str, window: str) -> Fixed:
+    def fixed(self, epsilon: str, window: str) -> Fixed:
         """The fixed requirement of these two names."""
-        return Fixed(*self._pair(budget, window))
+        return Fixed(*self._pair(epsilon, window))
 
     def dynamic(self, forward: tuple[str, str], backward: tuple[str, str] | None = None) -> Dynamic:
-        """The dynamic requirement of these names, each side as (budget, window)."""
+        """The dynamic requirement of these names, each side as (epsilon, window)."""
         if backward is None:
             return Dynamic(self._pair(*forward))
         return Dynamic(self._pair(*forward), self._pair(*backward))
 
-    def _pair(self, budget: str, window: str) -> tuple[Number, int]:
-        return _named("budget", budget, self.budgets), _named("window", window, self.windows)
+    def _pair(self, epsilon: str, window: str) -> tuple[Number, int]:
+        return _named("epsilon", epsilon, self.epsilons), _named("window", window, self.windows)
 
 
 def check_limits(requirement: Requirement, limits: Limits) -> None:
@@ -149,8 +149,10 @@ def check_limits(requirement: Requirement, limits: Limits) -> None:
 
 def with_share(requirement: Requirement, shares: tuple[int, int]) -> tuple[int, int]:
     """Least and greatest share of a stream with one requirement more; a dynamic one counts by its stricter side."""
-    sides = (requirement,) if isinstance(requirement, Fixed) else (requirement.forward, requirement.backward)
-    share = min(side.share for side in sides)
+    if isinstance(requirement, Fixed):
+        share = requirement.share
+    else:
+        share = min(requirement.forward.share, requirement.backward.share)
     return min(shares[0], share), max(shares[1], share)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from wevent.cohorts.requirement import Levels, check_limits
+from wevent.cohorts.requirement import check_limits
 from wevent.config.durations import UNITS, show_duration, to_microseconds
 from wevent.config.people import LevelsPart, LimitsPart, PeoplePart, SettingsTable, UnlistedGroup, resolve_group
 from wevent.events.cells import Box, Cells, GridCells, NamedCells
@@ -245,11 +245,6 @@ class Config(SettingsTable):
             limits=replace(limits, window=widest, least_share=least),
         )
 
-    @property
-    def named(self) -> Levels | None:
-        """The named levels, if there are any."""
-        return Levels(self.levels.budgets, self.levels.windows) if self.levels.budgets or self.levels.windows else None
-
     def fixed(self) -> dict[str, Any]:
         """What the promise depends on, in plain words; the store holds it and compares."""
         slots, people, privacy = self.slots, self.people, self.privacy
@@ -259,10 +254,10 @@ class Config(SettingsTable):
             place = {**self.cells.grid.model_dump(), "other": self.cells.other}
         group = None
         if self.group is not None:
-            asked = self.group.requirement
-            group = {"size": self.group.size, "epsilon_units": asked.units, "window": asked.window}
+            required = self.group.requirement
+            group = {"size": self.group.size, "epsilon_units": required.units, "window": required.window}
         limits = {name: repr(value) for name, value in privacy.limits.model_dump().items() if name != "history_cells"}
-        levels = {name: show(to_units(value)) for name, value in self.levels.budgets.items()}
+        levels = {name: show(to_units(value)) for name, value in self.levels.epsilons.items()}
         return {
             "slots.width": show_duration(slots.width),
             "slots.origin": show_instant(slots.origin),
@@ -284,6 +279,6 @@ class Config(SettingsTable):
             "privacy.rest": privacy.rest,
             "privacy.history_slots": privacy.history_slots,
             "privacy.limits": limits,
-            "levels.budgets": levels,
+            "levels.epsilons": levels,
             "levels.windows": dict(self.levels.windows),
         }

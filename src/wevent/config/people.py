@@ -69,14 +69,14 @@ class LimitsPart(SettingsTable):
 
 
 class LevelsPart(SettingsTable):
-    """`[levels.budgets]` and `[levels.windows]`: names that people may pick from."""
+    """`[levels.epsilons]` and `[levels.windows]`: names that people may pick from."""
 
-    budgets: dict[str, float | int | str] = {}
+    epsilons: dict[str, float | int | str] = {}
     windows: dict[str, int] = {}
 
     @model_validator(mode="after")
     def _are_names(self) -> LevelsPart:
-        for name in (*self.budgets, *self.windows):
+        for name in (*self.epsilons, *self.windows):
             if name == LEAVE or _is_number(name):
                 raise ValueError(f"{name!r} cannot name a level: it has a meaning of its own; choose another name")
         return self
@@ -97,7 +97,7 @@ def resolve_group(people: PeoplePart, levels: LevelsPart) -> UnlistedGroup | Non
     epsilon: Any = people.group.epsilon
     window: Any = people.group.window
     if isinstance(epsilon, str):
-        epsilon = levels.budgets.get(epsilon, epsilon)
+        epsilon = levels.epsilons.get(epsilon, epsilon)
     if isinstance(window, str):
         window = levels.windows.get(window, window)
         if isinstance(window, str):

@@ -122,7 +122,7 @@ def serves_dynamic(config: Config) -> bool:
 
 
 def _epsilon(config: Config, word: str) -> str:
-    known = config.levels.budgets
+    known = config.levels.epsilons
     if word in known:
         return str(known[word])
     if not word or not (word[0].isdigit() or word[0] in ".+-"):

@@ -15,15 +15,7 @@ import numpy.typing as npt
 
 from wevent.cohorts.histogram import RowTally, Tally
 from wevent.decisions.estimators import Estimator, Sizes
-from wevent.decisions.evidence import (
-    Contrast,
-    Evidence,
-    Floats,
-    ForecastError,
-    MeasurementOptions,
-    Offers,
-    PublicKnowledge,
-)
+from wevent.decisions.evidence import Contrast, Evidence, Floats, ForecastError, Knowledge, MeasurementOptions, Offers
 from wevent.decisions.pooled import ASSUMPTION, Caps, choose_cap, pool, several_caps
 from wevent.decisions.selection import Selection
 from wevent.decisions.weighting import add_noise, laplace_variance, weigh_signed, weight_bits, weighted_sums
@@ -78,7 +70,7 @@ class PooledWithContrast(Estimator):
     def __init__(self, tenths: tuple[int, ...] = TENTHS) -> None:
         self.tenths = tenths
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Knowledge) -> Selection:
         """As `Pooled`, from the part of every budget that the contrast leaves."""
         pooled, caps = choose_cap(budgets, sizes, sensitivity, public)
         if caps is None:
@@ -90,7 +82,7 @@ class PooledWithContrast(Estimator):
         base |= {"noise": float(best.noise[0] + best.bias[0])}
         return DividedSelection(**base, tenths=tenths, offset=float(best.offset[0]))
 
-    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> ForecastError:
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Knowledge) -> ForecastError:
         """The expected error of each of several offers, all at once."""
         caps = several_caps(offers.budgets, sizes, sensitivity, public)
         if caps is None:
@@ -98,7 +90,7 @@ class PooledWithContrast(Estimator):
         best = self._best(caps, sensitivity, public, offers.gap)
         return ForecastError(np.where(caps.threshold > 0, best.noise, np.inf), best.bias)
 
-    def _best(self, caps: Caps, sensitivity: int, public: PublicKnowledge | None, gap: Floats | None) -> _Best:
+    def _best(self, caps: Caps, sensitivity: int, public: Knowledge, gap: Floats | None) -> _Best:
         """The best way to measure for each offer.
 
         For every part there are two contrasts: one as far from the strictest as from the most lenient person
@@ -126,13 +118,7 @@ class PooledWithContrast(Estimator):
         return _Best(*(x.reshape(shape)[offer, best] for x in (parts[4], options.offset, error.noise, error.bias)))
 
     def draw(
-        self,
-        tally: Tally,
-        selection: Selection,
-        sizes: Sizes,
-        sensitivity: int,
-        noise: Noise,
-        public: PublicKnowledge | None,
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Knowledge
     ) -> Evidence:
         """Pooled counts, and beside them the contrast."""
         if not isinstance(selection, DividedSelection):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.evidence import Evidence, Floats, ForecastError, Offers, PublicKnowledge
+from wevent.decisions.evidence import Evidence, Floats, ForecastError, Knowledge, Offers
 from wevent.decisions.sampling import sample
 from wevent.decisions.selection import Concentration, Selection, choose_threshold, worst
 from wevent.decisions.weighting import add_noise, laplace_variance
@@ -38,22 +38,17 @@ class Estimator(ABC):
     """Whether counts are always integers."""
 
     @abstractmethod
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Knowledge) -> Selection:
         """The threshold for these budgets; `public` are the counts shown last, None before any (axes: cell)."""
 
-    @abstractmethod
-    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> ForecastError:
-        """The expected error of each of several offers."""
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Knowledge) -> ForecastError:
+        """The expected error of each of several offers, computed one after the other."""
+        errors = np.array([self.choose(offer, sizes, sensitivity, public).error for offer in offers.budgets])
+        return ForecastError(errors, np.zeros(errors.size))
 
     @abstractmethod
     def draw(
-        self,
-        tally: Tally,
-        selection: Selection,
-        sizes: Sizes,
-        sensitivity: int,
-        noise: Noise,
-        public: PublicKnowledge | None,
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Knowledge
     ) -> Evidence:
         """Noisy counts at that threshold; a person loses at most the budget they offered."""
 
@@ -80,7 +75,7 @@ class Sampled(Estimator):
     def __init__(self, expect: Expect = worst) -> None:
         self.expect = expect
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Knowledge) -> Selection:
         """The threshold of least error."""
         if self.expect is worst:
             return choose_threshold(budgets, sizes, sensitivity)
@@ -88,18 +83,8 @@ class Sampled(Estimator):
             budgets, sizes, sensitivity, concentration=self.expect(counts_of(public), int(sizes.sum()))
         )
 
-    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> ForecastError:
-        """The error of each of several offers."""
-        return one_by_one(self, offers, sizes, sensitivity, public)
-
     def draw(
-        self,
-        tally: Tally,
-        selection: Selection,
-        sizes: Sizes,
-        sensitivity: int,
-        noise: Noise,
-        public: PublicKnowledge | None,
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Knowledge
     ) -> Evidence:
         """Kept people plus noise."""
         counts = sample(tally, selection, sizes, sensitivity, noise)
@@ -118,27 +103,21 @@ class Unbiased(Estimator):
     assumption: ClassVar[str | None] = None
     integer_counts: ClassVar[bool] = True
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Knowledge) -> Selection:
         """The least budget of any registered person; 0 without one."""
         registered = budgets[sizes > 0]
         threshold = int(registered.min()) if registered.size else 0
         noise = 2.0 * (sensitivity * NANO / threshold) ** 2 if threshold > 0 else math.inf
         return Selection(max(threshold, 0), 0.0, 0.0, noise, budgets, threshold)
 
-    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> ForecastError:
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Knowledge) -> ForecastError:
         """The error of each of several offers, all at once."""
         least = offers.budgets[:, sizes > 0].min(axis=1, initial=MAX_EPSILON * NANO)
         with np.errstate(divide="ignore"):
             return ForecastError(2.0 * np.square(sensitivity * NANO / least), np.zeros(least.size))
 
     def draw(
-        self,
-        tally: Tally,
-        selection: Selection,
-        sizes: Sizes,
-        sensitivity: int,
-        noise: Noise,
-        public: PublicKnowledge | None,
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Knowledge
     ) -> Evidence:
         """The counts of all people plus noise."""
         counts = add_noise(tally.total(), selection.threshold, 0, sensitivity, noise)
@@ -146,15 +125,7 @@ class Unbiased(Estimator):
         return Evidence(counts, np.full(counts.size, variance))
 
 
-def one_by_one(
-    estimator: Estimator, offers: Offers, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None
-) -> ForecastError:
-    """The expected error of each of several offers, computed one after the other."""
-    errors = np.array([estimator.choose(offer, sizes, sensitivity, public).error for offer in offers.budgets])
-    return ForecastError(errors, np.zeros(errors.size))
-
-
-def counts_of(public: PublicKnowledge | None) -> Floats | None:
+def counts_of(public: Knowledge) -> Floats | None:
     """The public counts; None before the first publication."""
     return None if public is None else public.counts
 

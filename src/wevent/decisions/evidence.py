@@ -103,6 +103,10 @@ class PublicKnowledge:
     bias: BiasForecast | None = field(default=None, repr=False)
 
 
+Knowledge = PublicKnowledge | None
+"""None before the first publication."""
+
+
 @dataclass(frozen=True, slots=True)
 class Offers:
     """Budgets that could be offered every so many slots (axes: offer, row), and slots from one to the next."""

@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from wevent.cohorts.histogram import Tally
-from wevent.decisions.estimators import Estimator, Sizes, counts_of, nothing_selected, one_by_one, sums_before
-from wevent.decisions.evidence import Evidence, Floats, ForecastError, Offers, PublicKnowledge
+from wevent.decisions.estimators import Estimator, Sizes, counts_of, nothing_selected, sums_before
+from wevent.decisions.evidence import Evidence, Floats, ForecastError, Knowledge, Offers
 from wevent.decisions.selection import Concentration, Selection, floor_to_steps, grades
 from wevent.decisions.weighting import Weights, add_noise, laplace_variance, weigh, weight_bits, weighted_sums
 from wevent.noise import Noise
@@ -45,25 +45,19 @@ class Pooled(Estimator):
     assumption: ClassVar[str | None] = ASSUMPTION
     integer_counts: ClassVar[bool] = False
 
-    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> Selection:
+    def choose(self, budgets: Units, sizes: Sizes, sensitivity: int, public: Knowledge) -> Selection:
         """The cap of least error: noise, and the variance of counting some people more than others."""
         return choose_cap(budgets, sizes, sensitivity, public)[0]
 
-    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> ForecastError:
+    def forecast(self, offers: Offers, sizes: Sizes, sensitivity: int, public: Knowledge) -> ForecastError:
         """The error of each of several offers, all at once."""
         caps = several_caps(offers.budgets, sizes, sensitivity, public)
         if caps is None:
-            return one_by_one(self, offers, sizes, sensitivity, public)
+            return super().forecast(offers, sizes, sensitivity, public)
         return ForecastError(caps.error, np.zeros(caps.error.size))
 
     def draw(
-        self,
-        tally: Tally,
-        selection: Selection,
-        sizes: Sizes,
-        sensitivity: int,
-        noise: Noise,
-        public: PublicKnowledge | None,
+        self, tally: Tally, selection: Selection, sizes: Sizes, sensitivity: int, noise: Noise, public: Knowledge
     ) -> Evidence:
         """Weighted sums plus noise, scaled by registered people over registered weights."""
         evidence, _ = pool(tally, selection, sizes, sensitivity, noise)
@@ -101,9 +95,7 @@ class Caps:
         return cls(*(np.concatenate(part) for part in zip(*each, strict=True)))
 
 
-def choose_cap(
-    budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None
-) -> tuple[Selection, Caps | None]:
+def choose_cap(budgets: Units, sizes: Sizes, sensitivity: int, public: Knowledge) -> tuple[Selection, Caps | None]:
     """The cap of least error, as a selection and as a list of one; None if nobody has any budget."""
     if not budgets.any():
         return nothing_selected(budgets), None
@@ -120,7 +112,7 @@ def choose_cap(
     return Selection(threshold, variance, 0.0, noise, budgets, int(values[0]), concentration), caps
 
 
-def several_caps(budgets: Units, sizes: Sizes, sensitivity: int, public: PublicKnowledge | None) -> Caps | None:
+def several_caps(budgets: Units, sizes: Sizes, sensitivity: int, public: Knowledge) -> Caps | None:
     """The best caps of several offers, all at once; None if there are too many rows for that."""
     registered = sizes > 0
     if budgets.shape[1] > _FEW_ROWS or not registered.any():
@@ -151,7 +143,7 @@ def _best_caps(e: Floats, people: Sizes, sensitivity: int, concentration: Concen
     return Caps(caps, e[:, 0], sums / n[:, 0], noise, leverage, error)
 
 
-def _mean_scatter(public: PublicKnowledge | None, people: int) -> float:
+def _mean_scatter(public: Knowledge, people: int) -> float:
     """Mean over cells of p(1-p), p being the probability that a person is in the cell; at most 1/4."""
     counts = counts_of(public)
     if counts is None:

@@ -25,7 +25,7 @@ from wevent.events.slot import Slot
 from wevent.noise import Noise, SecureNoise
 from wevent.releases.journal import Charge, Journal, MemoryJournal, Outcome
 from wevent.releases.mechanism import Mechanism as Mechanism
-from wevent.releases.release import Decision, Raw, Release, Trace, expected_error
+from wevent.releases.release import Decision, RawCounts, Release, Trace, expected_error
 from wevent.releases.state import PublisherState
 from wevent.settings import Privacy
 from wevent.units import Units
@@ -34,7 +34,17 @@ _TRACED_ROWS = 65_536
 
 
 class Publisher(PublisherState):
-    """Publishes one stream.
+    """Publishes one stream, slot by slot; the recipes of `wevent.mechanisms` build one.
+
+    Args:
+        register: the people, with their requirements in the first slot; the publisher works on a copy.
+        cells: how many there are, or their names.
+        mechanism: the choice on each axis.
+        privacy: what the promise depends on; by default `Privacy()`.
+        noise: draws noise and coins; by default from the operating system. A seeded one is for tests and studies.
+        journal: keeps charges and releases; by default it keeps the last releases in memory.
+        history_slots: how many slots rows remember at least, for longer windows that are required later.
+        fast: whether numba counts and keeps individual rows; by default if it is installed.
 
     Guarantees:
         Every window of every registered person's live requirements holds at most its budget, whatever is decided.
@@ -42,6 +52,17 @@ class Publisher(PublisherState):
         Bad input raises before anything is spent.
         An error before the charge changes nothing: the slot can be tried again.
         An error after the charge makes the slot lost: the charge stays, the counts repeat.
+
+    Example:
+        >>> from wevent import Fixed, Register, Slot, pbd
+        >>> publisher = pbd(Register.from_rows({"ann": Fixed(epsilon=2, window=4)}), cells=["market", "park"])
+        >>> publisher.step(Slot(1, {"ann": "park"})).cells
+        ['market', 'park']
+        >>> publisher.spent("ann") + publisher.remaining("ann")
+        Decimal('2.000000000')
+        >>> publisher.join("bob", Fixed(1, 8))
+        >>> publisher
+        Publisher(pbd, cells=2, next slot=2)
     """
 
     def __init__(
@@ -116,7 +137,7 @@ class Publisher(PublisherState):
         self.members.begin_slot()
         members, sizes = self.members, self.ledger.all_sizes
         if not sizes.any():
-            raise EmptyRegister(f"nobody is registered in slot {slot.number}; let somebody join first")
+            raise EmptyRegister(f"nobody is registered in slot {slot.number}; let a person join first")
         return self._reader.read(slot, members.register, members.rows(), members.groups, sizes)
 
     def _charge(self, context: object) -> Offer:
@@ -178,7 +199,7 @@ class Publisher(PublisherState):
             selection.threshold / 1e9,
             shown.standard_error,
             expected_error(selection),
-            None if shown.evidence is None else Raw(shown.evidence.counts, np.sqrt(shown.evidence.variance)),
+            None if shown.evidence is None else RawCounts(shown.evidence.counts, np.sqrt(shown.evidence.variance)),
             self.estimator.assumption,
             self.domain.names,
         )

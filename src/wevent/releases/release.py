@@ -1,4 +1,4 @@
-"""What goes out for one slot: counts, how they came about, and how far they may be off."""
+"""Defines the release of a slot: counts, how the slot ended, and how far the counts may be off."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class ExpectedError:
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawCounts:
     """What a publication said before any filter: noisy counts and the root of their expected squared error.
 
-    Whoever keeps these can filter or smooth the history again, at no cost (`releases.smoothing`).
+    These allow to filter or smooth the history again, at no cost (`releases.smoothing`).
     """
 
     counts: Counts | npt.NDArray[np.float64] = field(repr=False)
@@ -85,7 +85,7 @@ class Release:
     threshold: float | None
     standard_error: npt.NDArray[np.float64] = field(repr=False)
     error: ExpectedError | None = field(repr=False)
-    raw: Raw | None = field(default=None, repr=False)
+    raw: RawCounts | None = field(default=None, repr=False)
     assumption: str | None = field(default=None, repr=False)
     cells: Sequence[Hashable] = field(default=(), repr=False)
 

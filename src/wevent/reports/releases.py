@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
+from wevent.releases.release import Release
 from wevent.store.checksums import check_table
 from wevent.store.database import Database
 from wevent.store.kept import read_releases
@@ -42,6 +43,14 @@ class PublicRelease:
 
 
 def public_releases(database: Database, stream: int, cells: int, first: int, last: int) -> Iterator[PublicRelease]:
+    """The public part of `checked_releases`."""
+    for release in checked_releases(database, stream, cells, first, last):
+        raw = (None, None) if release.raw is None else (release.raw.counts, release.raw.standard_error)
+        shown_arrays = (release.counts, release.standard_error)
+        yield PublicRelease(release.slot, release.decision.value, release.threshold, *shown_arrays, *raw)
+
+
+def checked_releases(database: Database, stream: int, cells: int, first: int, last: int) -> Iterator[Release]:
     """The releases of a range of slots, each with the counts that it shows.
 
     Guarantees:
@@ -52,7 +61,4 @@ def public_releases(database: Database, stream: int, cells: int, first: int, las
         sources = sa.select(releases.c.source).where(releases.c.stream == stream, chosen)
         check_table(connection, releases, releases.c.stream == stream, chosen | releases.c.slot.in_(sources))
         check_table(connection, shown, shown.c.stream == stream, shown.c.slot.between(first, last))
-        for release in read_releases(connection, stream, cells, first, last):
-            raw = (None, None) if release.raw is None else (release.raw.counts, release.raw.standard_error)
-            shown_arrays = (release.counts, release.standard_error)
-            yield PublicRelease(release.slot, release.decision.value, release.threshold, *shown_arrays, *raw)
+        yield from read_releases(connection, stream, cells, first, last)

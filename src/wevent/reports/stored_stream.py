@@ -13,11 +13,11 @@ from wevent.reports.audit import audit
 from wevent.reports.findings import Audit
 from wevent.reports.history import read_history
 from wevent.reports.person_report import PersonReport, read_person_report
+from wevent.reports.releases import checked_releases
 from wevent.reports.status import StreamStatus, stream_status
 from wevent.store.accounting import EventAccount, read_account
 from wevent.store.damage import check_store
 from wevent.store.database import Database
-from wevent.store.kept import read_releases
 from wevent.store.requirements import last_charged
 from wevent.store.streams import find_stream
 
@@ -47,9 +47,9 @@ class StoredStream:
     def releases(self, first: int = 1, last: int | None = None) -> list[Release]:
         """The kept releases of a range of slots, oldest first."""
         stream, _ = find_stream(self._database, self.config.stream.name)
-        with self._database.read() as connection:
-            found = read_releases(connection, stream.id, len(self._cells), first, 2**62 if last is None else last)
-            return [replace(release, cells=self._cells) for release in found]
+        end = 2**62 if last is None else last
+        found = checked_releases(self._database, stream.id, len(self._cells), first, end)
+        return [replace(release, cells=self._cells) for release in found]
 
     def status(self) -> StoreStatus:
         """Where the stream stands, for the operator."""

@@ -28,7 +28,7 @@ _LABELS = {
     "privacy.rest": "whose rest counts",
     "privacy.history_slots": "slots that are remembered at least",
     "privacy.limits": "what may be required",
-    "levels.budgets": "levels of epsilon",
+    "levels.epsilons": "levels of epsilon",
     "levels.windows": "levels of windows",
 }
 

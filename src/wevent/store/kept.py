@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 
 from wevent.budgets.ledger import Offer
 from wevent.errors import CorruptState
-from wevent.releases.release import Decision, ExpectedError, Raw, Release
+from wevent.releases.release import Decision, ExpectedError, RawCounts, Release
 from wevent.store.arrays import decode_counts, decode_floats, decode_integers
 from wevent.store.schema import carried, learned, releases, shown, slots, states
 
@@ -124,9 +124,9 @@ def read_releases(connection: Connection, stream: int, cells: int, first: int, l
     both = releases.outerjoin(shown, (shown.c.stream == releases.c.stream) & (shown.c.slot == releases.c.slot))
     filtered = (shown.c.counts.label("view"), shown.c.standard_error.label("view_error"), shown.c.assumption)
     wanted = sa.select(releases, *filtered).select_from(both)
-    mine = wanted.where(releases.c.stream == stream, releases.c.slot.between(first, last))
+    wanted = wanted.where(releases.c.stream == stream, releases.c.slot.between(first, last))
     source, noisy = -1, _frozen(np.empty(0, np.int64), np.empty(0))
-    for kept in connection.execute(mine.order_by(releases.c.slot)):
+    for kept in connection.execute(wanted.order_by(releases.c.slot)):
         published = kept.decision == Decision.PUBLISHED.value
         if kept.source != source and (published or kept.view is None):
             source, noisy = kept.source, _published(connection, stream, cells, kept)
@@ -139,7 +139,7 @@ def read_releases(connection: Connection, stream: int, cells: int, first: int, l
             kept.threshold,
             seen[1],
             parts,
-            Raw(*noisy) if published else None,
+            RawCounts(*noisy) if published else None,
             kept.assumption,
         )
 

@@ -21,7 +21,7 @@ from wevent.store.sharing import one_at_a_time, refuse_shared_group
 from wevent.store.witness import Witness, WitnessRecord
 from wevent.store.writer import Clock, StreamRow
 
-_MAY_GROW = ("levels.budgets", "levels.windows")
+_MAY_GROW = ("levels.epsilons", "levels.windows")
 _NOTHING_SAID = OpeningTerms(shown=None, begun_slot=0, promised=1, allowed=1)
 
 

@@ -16,11 +16,7 @@ def test_all_models() -> None:
     sizes = len(WALKS) * len(VARIATIONS), len(SWINGS) * len(SWING_SLOTS) * 2, len(SLOPES) * 3
     for which, size, weight in zip((level_alone, swings, slopes), sizes, (0.5, 0.25, 0.25), strict=True):
         assert which.sum() == size and models.prior_weight[which].sum() == pytest.approx(weight)
-    for rate, which in (
-        (models.walk, level_alone),
-        (models.swing, swings),
-        (models.slope, slopes),
-    ):
+    for rate, which in ((models.walk, level_alone), (models.swing, swings), (models.slope, slopes)):
         order = np.argsort(rate[which], kind="stable")
         assert (np.diff(models.prior_weight[which][order]) <= 1e-15).all()
     assert not (models.has_slope * models.has_swing).any()

@@ -215,7 +215,7 @@ def test_too_many_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_cells_can_only_be_those_of_the_file(tmp_path: Path) -> None:
-    """Asking for another number of cells than the file has is refused."""
+    """Another number of cells than the file has is refused."""
     text = "user,cell,slot\na,x,1\na,y,2\n"
     assert len(stream_of(tmp_path / "own.csv", text, cells=2).cells) == 2
     with pytest.raises(InvalidSetting, match=r"own\.csv has 2 cells, got cells=3"):

@@ -65,7 +65,7 @@ def run_segments(
     scale_test: bool,
     random: Random,
 ) -> NaiveRun:
-    """BD and its kin; `offers` sees the slot, all earlier publish budgets, and which of them were published."""
+    """Methods with a test; `offers` sees the slot, all earlier publish budgets, and which of them were published."""
     run = NaiveRun([], [], [])
     past: list[list[float]] = []
     shown = [0.0] * len(slots[0][0])

@@ -50,7 +50,7 @@ def test_no_mechanism_spends_more_than_a_window_allows(name: str) -> None:
     assert score.errors["amre"] > 0 and score.seconds_per_slot > 0
 
 
-def test_mechanisms_do_not_disturb_each_other() -> None:
+def test_mechanisms_do_not_influence_each_other() -> None:
     """Alone or side by side: the same numbers."""
     requirements = draw_types(1, 40, 0.6, 40)
     names = ["dpbd", "lpa", "spas", "pba"]

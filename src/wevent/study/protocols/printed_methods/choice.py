@@ -67,7 +67,7 @@ def publish(random: np.random.Generator, counts: Array, budgets: Floats, thresho
 
 
 def by_error(choice: PrintedChoice) -> Floats:
-    """PBD and its kin publish when the change is above the root of the expected squared error."""
+    """PBD, PBA, DPBD and DPBA publish when the change is above the root of the expected squared error."""
     return np.sqrt(choice.error)
 
 

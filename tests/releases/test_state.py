@@ -23,38 +23,38 @@ def made(name: str, fast: bool, register: Register | None = None) -> Publisher:
 
 
 def change(publisher: Publisher, tape: Tape, name: str) -> None:
-    """Somebody joins, leaves or asks for something else."""
+    """Let a person join, leave or require something else."""
     user, asked = tape.number(9), tape.one_of(LEVELS)
-    wish: Fixed | Dynamic = (
+    requirement: Fixed | Dynamic = (
         Dynamic((asked.epsilon, asked.window), (3, 2)) if name == "dpba" and tape.number(2) else asked
     )
     if user not in publisher.members.register:
-        publisher.join(user, wish)
+        publisher.join(user, requirement)
     elif tape.number(3) == 0 and len([row for row in publisher.members.rows() if row >= 0]) > 1:
         publisher.leave(user)
     else:
-        publisher.change(user, wish)
+        publisher.change(user, requirement)
 
 
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.binary(min_size=10, max_size=60), st.sampled_from(["pbd", "pba", "dpba"]), st.sampled_from(FAST))
 def test_kept_and_replayed_publishers_agree(data: bytes, name: str, fast: bool) -> None:
-    """At any time a copy from bytes, and one that lived through the slots again, offer what the first one offers."""
+    """At any time a copy from bytes, and one that replayed the slots, offer what the first one offers."""
     tape, first, second = Tape(data), made(name, fast), made(name, fast)
     twin = made(name, fast, Register())
     twin.restore(first.to_bytes())
-    heard = Tape(data)
+    again = Tape(data)
     while tape:
-        for publisher, events in ((first, tape), (second, heard)):
+        for publisher, events in ((first, tape), (second, again)):
             change(publisher, events, name)
         slot = first.ledger.slot
         if tape.number(4) == 0:
-            heard.number(4)
+            again.number(4)
             first.forfeit()
             second.forfeit()
         else:
-            heard.number(4)
+            again.number(4)
             release = first.step(Slot(slot))
             assert first.trace is not None
             second.members.begin_slot()
@@ -86,8 +86,8 @@ def test_forfeit(fast: bool) -> None:
         publisher.members.begin_slot()
         room, rows = publisher.ledger.room(), publisher.members.rows()
         for user, end in ends.items():
-            here = int(room[rows[publisher.members.register.position(user)]])
-            assert (here == 0) == (slot < end), (user, slot)
+            left = int(room[rows[publisher.members.register.position(user)]])
+            assert (left == 0) == (slot < end), (user, slot)
         publisher.step(Slot(slot))
 
 
