@@ -34,12 +34,10 @@ class StudyRelease(Protocol):
     @property
     def counts(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
         """One number per cell."""
-        ...
 
     @property
     def decision(self) -> Decision:
         """How the slot ended."""
-        ...
 
 
 class SlotCost(Protocol):
@@ -48,7 +46,6 @@ class SlotCost(Protocol):
     @property
     def spent(self) -> Units:
         """By each row, in units, all parts together."""
-        ...
 
 
 class Stepper(Protocol):
@@ -60,11 +57,9 @@ class Stepper(Protocol):
     @property
     def trace(self) -> SlotCost | None:
         """What the last slot cost."""
-        ...
 
     def step(self, slot: Slot) -> StudyRelease:
         """Run one slot."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +86,9 @@ BASELINES: dict[str, type[Baseline]] = {
 }
 """Mechanisms of the literature that live in the study only."""
 
-_SOURCES = {
-    "spas": "Li25",
-    "fast": "Fan14",
-    "rescuedp": "Wang16",
-    "pegasus": "Chen17",
-    "plbu": "Du25",
-    "plbu_sum": "Du25",
-}
+_SOURCES = {"spas": "Li25", "fast": "Fan14", "rescuedp": "Wang16", "pegasus": "Chen17"}
+
+_bd_deviation, _ba_deviation = (partial(each, publish_threshold=error_threshold) for each in (wevent.bd, wevent.ba))
 
 MECHANISMS: dict[str, MechanismEntry] = {
     "pbd": MechanismEntry(wevent.pbd, "personal", "rows", "Du25"),
@@ -107,12 +97,8 @@ MECHANISMS: dict[str, MechanismEntry] = {
     "dpba": MechanismEntry(wevent.dpba, "dynamic", "rows", "Du25"),
     "bd": MechanismEntry(wevent.bd, "common", "rows", "Kellaris14"),
     "ba": MechanismEntry(wevent.ba, "common", "rows", "Kellaris14"),
-    "bd_deviation": MechanismEntry(
-        partial(wevent.bd, publish_threshold=error_threshold), "common", "rows", "Kellaris14"
-    ),
-    "ba_deviation": MechanismEntry(
-        partial(wevent.ba, publish_threshold=error_threshold), "common", "rows", "Kellaris14"
-    ),
+    "bd_deviation": MechanismEntry(_bd_deviation, "common", "rows", "Kellaris14"),
+    "ba_deviation": MechanismEntry(_ba_deviation, "common", "rows", "Kellaris14"),
     "uniform": MechanismEntry(wevent.uniform, "common", "rows", "Kellaris14"),
     "sample": MechanismEntry(wevent.sample, "common", "rows", "Kellaris14"),
     "auto": MechanismEntry(wevent.auto, "personal", "rows", "West97"),
@@ -121,14 +107,10 @@ MECHANISMS: dict[str, MechanismEntry] = {
     "auto_dynamic": MechanismEntry(wevent.auto, "dynamic", "rows", "West97"),
     "auto_dynamic_pooled": MechanismEntry(partial(wevent.auto, estimator="pooled"), "dynamic", "rows", "West97"),
 } | {
-    name: MechanismEntry(
-        baseline,
-        "personal" if name.startswith("plbu") else "common",
-        baseline.feeds,
-        _SOURCES.get(name, "Ren22"),
-        baseline.proven,
-    )
-    for name, baseline in BASELINES.items()
+    name: MechanismEntry(each, "personal", each.feeds, "Du25", each.proven)
+    if issubclass(each, PLBU)
+    else MechanismEntry(each, "common", each.feeds, _SOURCES.get(name, "Ren22"), each.proven)
+    for name, each in BASELINES.items()
 }
 """Every mechanism by name."""
 

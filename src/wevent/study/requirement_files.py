@@ -119,9 +119,8 @@ def _table(path: Path, needed: Sequence[str], optional: Sequence[str]) -> list[t
             table = connection.sql(f"SELECT * FROM {reader}($file)", params={"file": literal_path(path)})  # noqa: S608
             columns = {name.strip().lower(): name.replace('"', '""') for name in table.columns}
             if missing := [name for name in ("user", *needed) if name not in columns]:
-                raise InvalidSetting(
-                    f"{path.name} has no column {', '.join(missing)}; needed are user, {', '.join(needed)}"
-                )
+                listed = ", ".join(needed)
+                raise InvalidSetting(f"{path.name} has no column {', '.join(missing)}; needed are user, {listed}")
             more = optional if all(name in columns for name in optional) else ()
             numbers = ", ".join(f'TRY_CAST("{columns[name]}" AS DOUBLE)' for name in (*needed, *more))
             rows = table.project(f'CAST("{columns["user"]}" AS VARCHAR), {numbers}').fetchall()

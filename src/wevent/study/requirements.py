@@ -33,7 +33,6 @@ class RequirementChanges(Protocol):
 
     def at(self, slot: int) -> Sequence[tuple[int, Dynamic]]:
         """Types, and what each requires from this slot on."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,23 +113,11 @@ def two_types(
     return StudyRequirements(common, fixed, type_of, _redrawn(seed, fixed, epsilons, windows))
 
 
-def _redrawn(
-    seed: int, fixed: Sequence[Fixed], epsilons: Sequence[float], windows: Sequence[int]
-) -> RedrawnRequirements:
+def _redrawn(seed: int, fixed: Sequence[Fixed], epsilons: list[float], windows: list[int]) -> RedrawnRequirements:
     """Each type draws among all forward requirements that are at least as lenient as its own fixed one."""
-    return RedrawnRequirements(
-        seed,
-        tuple(
-            tuple(
-                _forward(epsilon, window)
-                for epsilon in epsilons
-                if to_units(epsilon) >= own.units
-                for window in windows
-                if window <= own.window
-            )
-            for own in fixed
-        ),
-    )
+    both = [(epsilon, window) for epsilon in epsilons for window in windows]
+    lenient = ([(e, w) for e, w in both if to_units(e) >= own.units and w <= own.window] for own in fixed)
+    return RedrawnRequirements(seed, tuple(tuple(_forward(*side) for side in sides) for sides in lenient))
 
 
 @cache

@@ -47,13 +47,8 @@ def keys_of(task: Task) -> dict[str, Key]:
 
 def _about(task: Task, mechanism: str) -> dict[str, str]:
     point = {name: _text(value) for name, value in asdict(task.point).items()}
-    return {
-        "protocol": task.protocol,
-        **point,
-        "round": str(task.round),
-        "seed": str(task.seed),
-        "mechanism": mechanism,
-    }
+    draw = {"round": str(task.round), "seed": str(task.seed), "mechanism": mechanism}
+    return {"protocol": task.protocol, **point, **draw}
 
 
 def to_row(
@@ -88,12 +83,9 @@ def read(path: Path) -> list[dict[str, str]]:
         reader = csv.DictReader(file)
         found = set(reader.fieldnames or COLUMNS)
         if not _NEEDED <= found <= set(COLUMNS):
-            raise InvalidSetting(
-                f"{path} was written by another version: its columns differ. Move it away, or run with --fresh."
-            )
-        missing = dict.fromkeys(
-            set(COLUMNS) - found, ""
-        )  # columns that are younger than the file: nothing had been set there
+            said = "was written by another version: its columns differ. Move it away, or run with --fresh."
+            raise InvalidSetting(f"{path} {said}")
+        missing = dict.fromkeys(set(COLUMNS) - found, "")  # columns younger than the file: nothing had been set there
         complete = (row for row in reader if None not in row and None not in row.values() and row["version"])
         return [{**missing, **row} for row in complete]
 

@@ -65,9 +65,7 @@ def run_task(experiment: str, task: Task, folder: Path) -> list[dict[str, str]]:
     run = honest.run if task.protocol == "honest" else printed.run
     scores = run(stream, requirements, seeds, task.metrics, data_seed=data_seed)
     size = stream.users, len(stream.cells)
-    return [
-        results.to_row(experiment, task, name, scores[name], private(task, name), *size) for name in task.mechanisms
-    ]
+    return [results.to_row(experiment, task, name, score, private(task, name), *size) for name, score in scores.items()]
 
 
 def private(task: Task, mechanism: str) -> str:

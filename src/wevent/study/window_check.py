@@ -7,25 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from wevent import Dynamic, Fixed
 from wevent.extend import Units
-
-
-class WindowCheck(Protocol):
-    """Follows the spends of a stream."""
-
-    def add(self, spent: Units) -> None:
-        """What each row spent in the next slot, all parts together (axes: row)."""
-        ...
-
-    def worst(self) -> Fraction:
-        """The largest spent/allowed so far; above 1 a promise is broken."""
-        ...
 
 
 class FixedWindowCheck:
@@ -45,7 +32,7 @@ class FixedWindowCheck:
         self._slot = 0
 
     def add(self, spent: Units) -> None:
-        """Add a slot."""
+        """Add a slot: what each row spent, all parts together (axes: row)."""
         self._slot += 1
         position = self._slot % self._span
         np.add(self._totals[position - 1], spent, out=self._totals[position])
@@ -53,7 +40,7 @@ class FixedWindowCheck:
         np.maximum(self._most, window_spend, out=self._most)
 
     def worst(self) -> Fraction:
-        """The fullest window."""
+        """The largest spent/allowed so far; above 1 a promise is broken."""
         pairs = zip(self._most.tolist(), self._epsilon.tolist(), strict=True)
         return max((Fraction(spent, allowed) for spent, allowed in pairs), default=Fraction(0))
 
@@ -90,23 +77,19 @@ class DynamicWindowCheck:
             return Fraction(0)
         spends, levels = np.stack(self._spends), np.stack(self._levels)
         totals = np.concatenate([np.zeros((1, spends.shape[1]), np.int64), np.cumsum(spends, axis=0)])
-        backward_epsilon, backward_window, forward_epsilon, forward_window = np.array(self._table, np.int64).T[
-            :, levels
-        ]
+        table = np.array(self._table, np.int64)
+        backward_epsilon, backward_window, forward_epsilon, forward_window = table.T[:, levels]
         slot, row = np.indices(levels.shape)
         end = np.minimum(slot + forward_window, len(spends))
         forward = totals[end, row] - totals[slot, row]
-        backward = np.where(
-            spends > 0, totals[slot + 1, row] - totals[np.maximum(slot + 1 - backward_window, 0), row], 0
-        )
+        start = np.maximum(slot + 1 - backward_window, 0)
+        backward = np.where(spends > 0, totals[slot + 1, row] - totals[start, row], 0)
         return max(_largest(forward, forward_epsilon), _largest(backward, backward_epsilon))
 
     def _level(self, requirement: Dynamic | Fixed) -> int:
         if requirement not in self._known:
             self._known[requirement] = len(self._table)
-            if isinstance(
-                requirement, Fixed
-            ):  # a fixed requirement binds forward from each slot, and so over all windows
+            if isinstance(requirement, Fixed):  # it binds forward from each slot, and so over all windows
                 self._table.append((requirement.units, requirement.window, requirement.units, requirement.window))
             else:
                 side = requirement.backward
@@ -116,7 +99,4 @@ class DynamicWindowCheck:
 
 def _largest(spent: Units, allowed: Units) -> Fraction:
     """The largest exact quotient."""
-    best = Fraction(0)
-    for limit in np.unique(allowed).tolist():
-        best = max(best, Fraction(int(spent[allowed == limit].max()), limit))
-    return best
+    return max(Fraction(int(spent[allowed == limit].max()), limit) for limit in np.unique(allowed).tolist())

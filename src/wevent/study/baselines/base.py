@@ -140,18 +140,16 @@ class Baseline(ABC):
         data = self._read(slot)
         offer = self._cut(self.propose())
         self.ledger.charge(offer)
+        charged = offer.change_budget + offer.publish_budget
         try:
             self.noise.rekey()
             counts = None if offer.nullified else self.draw(data, offer)
         except BaseException:
             self.ledger.lose()
-            self.trace = BaselineSpend(offer.slot, offer.change_budget + offer.publish_budget)
+            self.trace = BaselineSpend(offer.slot, charged)
             raise
-        published = counts is not None
-        self.ledger.settle(published)
-        self.trace = BaselineSpend(
-            offer.slot, offer.change_budget + offer.publish_budget if published else offer.change_budget
-        )
+        self.ledger.settle(counts is not None)
+        self.trace = BaselineSpend(offer.slot, offer.change_budget if counts is None else charged)
         if counts is not None:
             self.shown = np.array(counts, np.float64)
             self.shown.flags.writeable = False
@@ -162,37 +160,24 @@ class Baseline(ABC):
         """Cut what is desired to the room."""
         room = self.ledger.room()
         change_budget = np.clip(desired.change_budget, 0, room)
-        publish_budget = (
-            np.zeros_like(change_budget)
-            if desired.nullified
-            else np.clip(desired.publish_budget, 0, room - change_budget)
-        )
+        publish_budget = np.clip(desired.publish_budget, 0, 0 if desired.nullified else room - change_budget)
         return Offer(self.ledger.slot, change_budget, publish_budget, desired.nullified)
 
     def _read(self, slot: Slot) -> Counts:
-        given = slot.counts if self.feeds == "rows" else slot.places
+        number, given = slot.number, slot.counts if self.feeds == "rows" else slot.places
         data = np.asarray(given)
         if given is None or data.dtype.kind not in "iu":
-            raise WrongShape(
-                f"slot {slot.number}: {self.name} needs whole numbers for its {self.feeds}", slot=slot.number
-            )
+            raise WrongShape(f"slot {number}: {self.name} needs whole numbers for its {self.feeds}", slot=number)
         if self.feeds == "rows":
             shape = self._most.size, len(self.domain)
             if data.shape != shape or data.min(initial=0) < 0:
-                raise WrongShape(
-                    f"slot {slot.number}: counts must be of shape {shape}, (row, cell), and not negative. "
-                    "Nothing was spent.",
-                    slot=slot.number,
-                )
+                said = f"counts must be of shape {shape}, (row, cell), and not negative. Nothing was spent."
+                raise WrongShape(f"slot {number}: {said}", slot=number)
             if (data > self._most[:, None]).any() or (data.sum(axis=1) > self._most).any():
-                raise TooManyCells(
-                    f"slot {slot.number} counts more in a row than its registered size times "
-                    f"{self.privacy.contributions} cell(s) allows. Nothing was spent.",
-                    slot=slot.number,
-                    limit=self.privacy.contributions,
-                )
+                limit = self.privacy.contributions
+                said = f"counts more in a row than its registered size times {limit} cell(s) allows. Nothing was spent."
+                raise TooManyCells(f"slot {number} {said}", slot=number, limit=limit)
         elif data.shape != (self.people,) or data.min(initial=-1) < -1 or data.max(initial=-1) >= len(self.domain):
-            raise WrongShape(
-                f"slot {slot.number}: places must hold a cell or -1 for each of {self.people} people", slot=slot.number
-            )
+            said = f"places must hold a cell or -1 for each of {self.people} people"
+            raise WrongShape(f"slot {number}: {said}", slot=number)
         return data.astype(np.int64, copy=False)

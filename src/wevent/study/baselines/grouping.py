@@ -38,13 +38,9 @@ def group_cells(candidates: Sequence[GroupCandidate]) -> list[list[int]]:
         Cells with a prediction above 30, or with fewer than three releases, are alone.
         In a group every prediction is less than 25 from the first one, and all but the last add up to less than 30.
     """
-    alone = [candidate.cell for candidate in candidates if not candidate.enough or candidate.last.mean() > LARGE]
-    lonely = set(alone)
-    waiting = sorted(
-        (candidate for candidate in candidates if candidate.cell not in lonely),
-        key=lambda candidate: float(candidate.last.mean()),
-    )
-    groups = [[cell] for cell in alone]
+    small = [candidate for candidate in candidates if candidate.enough and candidate.last.mean() <= LARGE]
+    waiting = sorted(small, key=lambda candidate: float(candidate.last.mean()))
+    groups = [[candidate.cell] for candidate in candidates if not candidate.enough or candidate.last.mean() > LARGE]
     while waiting:
         first, *others = waiting
         cells, total, waiting = [first.cell], float(first.last.mean()), []

@@ -43,10 +43,8 @@ class LocalBaseline(Baseline):
     def check(self, register: Register) -> None:
         """Refuse several cells per person, and an empty register."""
         if self.privacy.contributions != 1:
-            raise InvalidSetting(
-                f"{self.name}: people report one cell per slot, but the settings declare "
-                f"{self.privacy.contributions} contributions; declare 1"
-            )
+            declared = f"the settings declare {self.privacy.contributions} contributions"
+            raise InvalidSetting(f"{self.name}: people report one cell per slot, but {declared}; declare 1")
         if not register.sizes.any():
             raise EmptyRegister(f"{self.name}: nobody is registered, so nobody can report")
 
@@ -79,11 +77,8 @@ class LocalBaseline(Baseline):
         if not self.complete:
             return np.where(absent, self.symbols - 1, data) if people else np.column_stack([data, absent])
         if absent.any():
-            raise WrongShape(
-                f"slot {slot.number}: the stream is declared complete, but not everybody is in a cell; leave "
-                "`complete` out. Nothing was spent.",
-                slot=slot.number,
-            )
+            said = "the stream is declared complete, but not everybody is in a cell; leave `complete` out"
+            raise WrongShape(f"slot {slot.number}: {said}. Nothing was spent.", slot=slot.number)
         return data
 
 

@@ -77,10 +77,8 @@ class FrequencyOracle(ABC):
 
     def supports(self, counts: Counts, noise: Noise) -> Counts:
         """How many reports support each symbol, for so many people of each (axes: group, symbol)."""
-        if counts.shape != (self.gap.size, self.symbols):
-            raise WrongShape(
-                f"counts must be of shape ({self.gap.size}, {self.symbols}), got {counts.shape}. Nothing was drawn."
-            )
+        if counts.shape != (shape := (self.gap.size, self.symbols)):
+            raise WrongShape(f"counts must be of shape {shape}, got {counts.shape}. Nothing was drawn.")
         return self._draw(counts, noise)
 
     def read(self, supports: Counts, people: Counts) -> OracleEstimate:

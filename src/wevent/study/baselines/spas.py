@@ -89,11 +89,8 @@ class Spas(Baseline):
         """What the next slot does."""
         slot, window = self.ledger.slot, self.common.window
         if slot <= window:  # nothing is known yet about how the stream changes
-            return (
-                SpasPlan(SpasAction.RELEASE, self._warm_up)
-                if slot % WARM_UP_STEP == 1
-                else SpasPlan(SpasAction.REPEAT, 0)
-            )
+            release = slot % WARM_UP_STEP == 1
+            return SpasPlan(SpasAction.RELEASE, self._warm_up) if release else SpasPlan(SpasAction.REPEAT, 0)
         c = self.releases()
         paid = self.paid()
         left = self.release_units - int(paid.sum())

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from wevent.errors import InvalidSetting
+from wevent.extend import Counts
 from wevent.study.datasets.reading import LINES, collect, database, literal_path, need
 from wevent.study.datasets.records import recorded
 from wevent.study.datasets.stream import DataOptions, DataStream
@@ -103,9 +103,7 @@ def open_foursquare(options: DataOptions) -> DataStream:
     )
 
 
-def merge(
-    codes: Sequence[str], records: npt.NDArray[np.int64], cells: int | None
-) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+def merge(codes: Sequence[str], records: Counts, cells: int | None) -> tuple[tuple[str, ...], Counts]:
     """Names of the cells, and each country's cell; `records` says how many records each has (axes: country)."""
     if cells is None or cells == len(codes):
         return tuple(codes), np.arange(len(codes))

@@ -95,7 +95,6 @@ def collect(connection: DuckDBPyConnection, found: str) -> FoundRecords:
         "CREATE OR REPLACE TEMP TABLE people AS "
         "SELECT who, row_number() OVER (ORDER BY who) - 1 AS id FROM (SELECT DISTINCT who FROM found)"
     )
-    columns = connection.execute(
-        "SELECT id, slot, cell FROM found JOIN people USING (who) ORDER BY id, slot"
-    ).fetchnumpy()
+    in_order = "SELECT id, slot, cell FROM found JOIN people USING (who) ORDER BY id, slot"
+    columns = connection.execute(in_order).fetchnumpy()
     return FoundRecords(tuple(str(who) for (who,) in names), columns["id"], columns["slot"], columns["cell"])

@@ -47,11 +47,9 @@ class DataOptions:
         for name in ("slots", "users", "cells"):
             given = getattr(self, name)
             if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 1):
-                raise InvalidSetting(
-                    f"{name} must be a whole number from 1 on, got {given!r}; leave it out for the usual"
-                )
-        if self.presence not in get_args(Presence):
-            known = get_args(Presence)
+                said = f"got {given!r}; leave it out for the usual"
+                raise InvalidSetting(f"{name} must be a whole number from 1 on, {said}")
+        if self.presence not in (known := get_args(Presence)):
             raise InvalidSetting(f"presence must be one of {', '.join(known)}, got {self.presence!r}", known=known)
 
 
@@ -61,36 +59,29 @@ class DataStream(Protocol):
     @property
     def name(self) -> str:
         """Of the data set."""
-        ...
 
     @property
     def cells(self) -> tuple[str, ...]:
         """Names of the cells, in the order of their indices."""
-        ...
 
     @property
     def users(self) -> int:
         """How many people there are."""
-        ...
 
     @property
     def slots(self) -> int:
         """How many slots there are."""
-        ...
 
     @property
     def complete(self) -> bool:
         """Whether everybody is in some cell in every slot."""
-        ...
 
     @property
     def plane(self) -> tuple[int, int] | None:
         """For grids, (rows, columns) of the cells; None elsewhere."""
-        ...
 
     def places(self, seed: int) -> Iterator[Places]:
         """Slot after slot where everybody is; a recorded set is the same for every seed."""
-        ...
 
 
 Opener = Callable[[DataOptions], DataStream]

@@ -5,7 +5,7 @@ All mechanisms see the same slots and requirements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +16,7 @@ from wevent import Decision, Dynamic, Fixed, Publisher, Register, Release, Slot
 from wevent.errors import BudgetExceeded
 from wevent.extend import Counts, StudyNoise, Units, group_rows
 from wevent.study.datasets.stream import DataStream, Places
-from wevent.study.mechanisms import MechanismEntry, Stepper, StudyRelease, known_mechanism, settings_for
+from wevent.study.mechanisms import Stepper, StudyRelease, known_mechanism, settings_for
 from wevent.study.metrics import Scorer
 from wevent.study.protocols.score import PARTS, RunScore
 from wevent.study.requirements import StudyRequirements
@@ -33,7 +33,6 @@ def run(
     metrics: Sequence[str],
     *,
     data_seed: int = 0,
-    tick: Callable[[int], None] | None = None,
 ) -> dict[str, RunScore]:
     """Run mechanisms side by side over one stream.
 
@@ -43,16 +42,12 @@ def run(
         seeds: mechanisms by name, each with the seed of its noise.
         metrics: names of metrics.
         data_seed: for synthetic data.
-        tick: called with the number of each finished slot.
 
     Guarantees:
         Every mechanism sees the same slots and requirements; none sees another's noise.
         A window that holds more than was allowed raises `BudgetExceeded`; there is no score then.
     """
-    contenders = {
-        name: Contender(name, known_mechanism(name), stream, requirements, seed, metrics)
-        for name, seed in seeds.items()
-    }
+    contenders = {name: Contender(name, stream, requirements, seed, metrics) for name, seed in seeds.items()}
     cells = len(stream.cells)
     for number, places in enumerate(stream.places(data_seed), start=1):
         counts = requirements.count(places, cells)
@@ -60,8 +55,6 @@ def run(
         changed = requirements.changes.at(number) if requirements.changes is not None and number > 1 else ()
         for contender in contenders.values():
             contender.step(number, counts, places, true, changed)
-        if tick is not None:
-            tick(number)
     return {name: contender.score() for name, contender in contenders.items()}
 
 
@@ -69,15 +62,10 @@ class Contender:
     """One mechanism with its register, its window check and its score."""
 
     def __init__(
-        self,
-        name: str,
-        entry: MechanismEntry,
-        stream: DataStream,
-        requirements: StudyRequirements,
-        seed: int,
-        metrics: Sequence[str],
+        self, name: str, stream: DataStream, requirements: StudyRequirements, seed: int, metrics: Sequence[str]
     ) -> None:
-        self._name, self._entry, self._requirements = name, entry, requirements
+        self._name, self._requirements = name, requirements
+        self._entry = entry = known_mechanism(name)
         self._changes = requirements.changes if entry.serves == "dynamic" else None
         required = self._required()
         self._stepper = self._build(required, stream, seed)
@@ -110,10 +98,8 @@ class Contender:
         """The score so far."""
         worst = self._check.worst()
         if worst > 1:
-            raise BudgetExceeded(
-                f"{self._name} spent {float(worst):.6f} times what a window allows; this is no result. Report it.",
-                worst=worst,
-            )
+            said = f"{self._name} spent {float(worst):.6f} times what a window allows; this is no result. Report it."
+            raise BudgetExceeded(said, worst=worst)
         errors = self._scorer.errors()
         many = [self._measured[0]] * 3 + [self._measured[1]] * 3
         parts = {part: total / n for (part, total), n in zip(self._parts.items(), many, strict=True) if n}

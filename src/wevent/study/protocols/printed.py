@@ -8,7 +8,7 @@ docs/explanation/reproduction.md list what the released code did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import perf_counter
@@ -40,8 +40,7 @@ class PrintedResult:
     Attributes:
         released: axes slot, cell.
         true: what was to be released, in the same order (axes: slot, cell).
-        published: axes slot.
-        nullified: never, since nothing rests (axes: slot).
+        published: axes slot; all others are skipped, since nothing rests.
         worst_window: what the draws really cost in the fullest window of anybody, in the order of the run, over what
             was allowed; a draw costs a person at most its threshold, so this is no exaggeration.
         seconds: per slot, in the method itself.
@@ -51,7 +50,6 @@ class PrintedResult:
     released: npt.NDArray[np.float64] = field(repr=False)
     true: npt.NDArray[np.float64] = field(repr=False)
     published: npt.NDArray[np.bool_] = field(repr=False)
-    nullified: npt.NDArray[np.bool_] = field(repr=False)
     worst_window: float
     seconds: float
     label: str = NOT_PRIVATE
@@ -71,7 +69,6 @@ def run(
     metrics: Sequence[str],
     *,
     data_seed: int = 0,
-    tick: Callable[[int], None] | None = None,
 ) -> dict[str, RunScore]:
     """Run methods as the released code did. NOT PRIVATE.
 
@@ -81,7 +78,6 @@ def run(
         seeds: methods by name, each with the seed of its draws.
         metrics: names of metrics.
         data_seed: for synthetic data and for the order of slots.
-        tick: called with the number of each slot that was read.
 
     Guarantees:
         Every score is a `PrintedScore`, labelled not private.
@@ -89,14 +85,14 @@ def run(
         The same arguments give the same scores, times apart.
     """
     check_methods(seeds)
-    counts = count_by_type(stream, requirements, data_seed, tick)
+    counts = count_by_type(stream, requirements, data_seed)
     scores: dict[str, RunScore] = {}
     for name, result in replay(counts, requirements, seeds, order_seed=seed_for(data_seed, "order")).items():
         scorer = Scorer(metrics, stream.plane)
         scorer.add_all(result.true, result.released)
         errors = scorer.errors()
         fresh = int(result.published.sum())
-        decisions = {"published": fresh, "skipped": errors.slots - fresh, "nullified": int(result.nullified.sum())}
+        decisions = {"published": fresh, "skipped": errors.slots - fresh, "nullified": 0}
         worst = Fraction(result.worst_window)
         scores[name] = PrintedScore(errors.slots, errors.means, decisions, worst, result.seconds)
     return scores
@@ -117,10 +113,9 @@ def replay(
         A method's result depends on its own seed and on `order_seed`, not on the other methods.
     """
     check_methods(seeds)
-    if counts.ndim != 3 or counts.shape[1] != len(requirements.fixed) or not counts.size:
-        raise WrongShape(
-            f"counts must have the axes slot, type, cell and {len(requirements.fixed)} types, got shape {counts.shape}"
-        )
+    types = len(requirements.fixed)
+    if counts.ndim != 3 or counts.shape[1] != types or not counts.size:
+        raise WrongShape(f"counts must have the axes slot, type, cell and {types} types, got shape {counts.shape}")
     order = np.random.default_rng(order_seed).permutation(len(counts))
     scene = PrintedScene(counts[order], requirements)
     true = scene.counts.sum(axis=1).astype(np.float64)
@@ -129,16 +124,11 @@ def replay(
         begin = perf_counter()
         outcome = METHODS[name](scene, np.random.default_rng(seed))
         seconds = (perf_counter() - begin) / scene.slots
-        nullified = np.zeros(scene.slots, bool)
-        results[name] = PrintedResult(
-            outcome.released, true, outcome.published, nullified, outcome.worst_window, seconds
-        )
+        results[name] = PrintedResult(outcome.released, true, outcome.published, outcome.worst_window, seconds)
     return results
 
 
-def count_by_type(
-    stream: DataStream, requirements: StudyRequirements, data_seed: int, tick: Callable[[int], None] | None = None
-) -> CountsByType:
+def count_by_type(stream: DataStream, requirements: StudyRequirements, data_seed: int) -> CountsByType:
     """True counts of a stream in the order of time (axes: slot, type, cell).
 
     Guarantees:
@@ -152,8 +142,6 @@ def count_by_type(
     counts = np.zeros((stream.slots, types, cells), np.int32)
     for slot, places in enumerate(stream.places(data_seed)):
         counts[slot] = requirements.count(places, cells)
-        if tick is not None:
-            tick(slot + 1)
     return counts
 
 
@@ -161,8 +149,5 @@ def check_methods(names: Mapping[str, int] | Sequence[str]) -> None:
     """Raise `UnknownName` for a method that the released code did not have."""
     for name in names:
         if name not in METHODS:
-            known = tuple(METHODS)
-            raise UnknownName(
-                f"protocol printed has no method {name!r}; known are {', '.join(known)}. Run it under honest.",
-                known=known,
-            )
+            said = f"protocol printed has no method {name!r}; known are {', '.join(METHODS)}. Run it under honest."
+            raise UnknownName(said, known=tuple(METHODS))

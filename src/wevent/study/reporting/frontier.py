@@ -33,19 +33,12 @@ OURS = ("auto", "auto_pooled")
 
 
 @dataclass(frozen=True, slots=True)
-class FrontierSetting:
-    """A data set, the strictest epsilon and the longest window."""
+class FrontierRow:
+    """One data set, strictest epsilon and longest window: mean errors over the rounds that every mechanism has run."""
 
     data: str
     epsilon: float
     window: int
-
-
-@dataclass(frozen=True, slots=True)
-class FrontierRow:
-    """One setting: mean errors over the rounds that every mechanism has run."""
-
-    setting: FrontierSetting
     rounds: int
     errors: dict[str, float]
 
@@ -77,7 +70,7 @@ def frontier(results_folder: Path) -> str:
     if not compared:
         raise InvalidSetting(f"no setting of {EXPERIMENTS[0]} has been run with every mechanism; run it again")
     rounds = [each.rounds for each in compared]
-    sets = sorted({each.setting.data for each in compared})
+    sets = {data: [each for each in compared if each.data == data] for data in sorted({x.data for x in compared})}
     return fill(
         "frontier.md",
         rounds=labels.span(min(rounds), max(rounds), "round"),
@@ -86,25 +79,22 @@ def frontier(results_folder: Path) -> str:
         paper=labels.listing([labels.mechanism(name) for name in PAPER]),
         others=labels.listing([labels.mechanism(name) for name in OTHERS]),
         means=_means(compared),
-        sets="\n".join(
-            _section(data, [each for each in compared if each.setting.data == data]) for data in sets
-        ).strip(),
+        sets="\n".join(_section(data, rows_of) for data, rows_of in sets.items()).strip(),
     )
 
 
 def compare(rows: Iterable[Row]) -> list[FrontierRow]:
     """Mean errors of every setting that all mechanisms have run, over the rounds that all have; in order."""
-    errors: dict[FrontierSetting, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    errors: dict[tuple[str, float, int], dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
-        setting = FrontierSetting(row["data"], float(row["epsilon"]), int(row["window"]))
+        setting = row["data"], float(row["epsilon"]), int(row["window"])
         errors[setting][row["mechanism"]][row["round"]] = float(row["amre"])
-    compared = []
-    for setting, by_name in sorted(errors.items(), key=lambda item: (item[0].data, item[0].epsilon, item[0].window)):
-        names = (*OURS, *PAPER, *OTHERS)
+    compared, names = [], (*OURS, *PAPER, *OTHERS)
+    for setting, by_name in sorted(errors.items(), key=lambda item: item[0]):
         shared = set.intersection(*(set(by_name[name]) for name in names))
         if shared:
             means = {name: fmean(by_name[name][each] for each in sorted(shared, key=int)) for name in names}
-            compared.append(FrontierRow(setting, len(shared), means))
+            compared.append(FrontierRow(*setting, len(shared), means))
     return compared
 
 
@@ -129,18 +119,12 @@ def _means(compared: Sequence[FrontierRow]) -> str:
     rows = []
     for name in OURS:
         first, second = geometric(compared, name, PAPER), geometric(compared, name, OTHERS)
-        ratios = [(each.errors[name] / each.best((*PAPER, *OTHERS))[0], each.setting) for each in compared]
+        ratios = [(each.errors[name] / each.best((*PAPER, *OTHERS))[0], each) for each in compared]
         above = sorted((pair for pair in ratios if pair[0] > 1), key=lambda pair: -pair[0])
+        settings = [{"data": at.data, "epsilon": f"{at.epsilon:g}", "window": at.window} for _, at in above]
         listed = [
-            say(
-                "frontier",
-                "above",
-                data=at.data,
-                epsilon=f"{at.epsilon:g}",
-                window=at.window,
-                ratio=labels.times(ratio),
-            )
-            for ratio, at in above
+            say("frontier", "above", **setting, ratio=labels.times(ratio))
+            for (ratio, _), setting in zip(above, settings, strict=True)
         ]
         count = f"{len(above)} of {len(compared)}"
         words = "; ".join(listed) or say("frontier", "none")
@@ -154,8 +138,8 @@ def _section(data: str, compared: Sequence[FrontierRow]) -> str:
     said = "" if floor is None else say("frontier", "floor", error=labels.number(floor))
     rows = [
         [
-            f"{each.setting.epsilon:g}",
-            str(each.setting.window),
+            f"{each.epsilon:g}",
+            str(each.window),
             str(each.rounds),
             *(labels.number(each.errors[name]) for name in OURS),
             *(f"{labels.number(error)} ({labels.mechanism(name)})" for error, name in map(each.best, (PAPER, OTHERS))),

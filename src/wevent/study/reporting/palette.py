@@ -30,29 +30,15 @@ class Theme:
 
     def settings(self) -> dict[Any, Any]:
         """For matplotlib."""
+        inked = ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color", "legend.labelcolor")
         return {
-            "figure.facecolor": self.paper,
-            "axes.facecolor": self.paper,
-            "savefig.facecolor": self.paper,
-            "text.color": self.ink,
-            "axes.labelcolor": self.ink,
-            "axes.titlecolor": self.ink,
-            "axes.edgecolor": self.faint,
-            "xtick.color": self.ink,
-            "ytick.color": self.ink,
-            "grid.color": self.faint,
-            "grid.linewidth": 0.6,
-            "axes.grid": True,
-            "axes.grid.axis": "y",
-            "axes.axisbelow": True,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.titlesize": 11,
-            "axes.titleweight": "bold",
-            "axes.titlelocation": "left",
-            "font.size": 10,
-            "legend.frameon": False,
-            "legend.labelcolor": self.ink,
+            **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), self.paper),
+            **dict.fromkeys(inked, self.ink),
+            **dict.fromkeys(("axes.edgecolor", "grid.color"), self.faint),
+            **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+            **dict.fromkeys(("axes.grid", "axes.axisbelow"), True),
+            **{"grid.linewidth": 0.6, "axes.grid.axis": "y", "font.size": 10},
+            **{"axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left"},
         }
 
 

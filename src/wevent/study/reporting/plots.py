@@ -154,10 +154,8 @@ def _stacks(axes: Axes, panel: Panel, stage: str) -> None:
             if sizes:
                 axes.text(at, 1.02, _short(total), ha="center", va="bottom", fontsize=7.5)
             ticks.append((at, labels.mechanism(name)))
-        middle = x * (many + 0.8) + (many - 1) / 2
-        axes.text(
-            middle, -0.13, _words(where), ha="center", va="top", fontsize=10, transform=axes.get_xaxis_transform()
-        )
+        middle, below = x * (many + 0.8) + (many - 1) / 2, axes.get_xaxis_transform()
+        axes.text(middle, -0.13, _words(where), ha="center", va="top", fontsize=10, transform=below)
     axes.set_xticks([at for at, _ in ticks], [name for _, name in ticks], fontsize=7.5)
     axes.tick_params(axis="x", length=0)
     axes.set_ylim(0, 1)
@@ -168,18 +166,15 @@ def _legend(figure: Figure, experiment: Experiment, panels: Sequence[Panel], met
     from matplotlib.lines import Line2D
 
     names = list(dict.fromkeys(name for panel in panels for name in panel.mechanisms))
-    handles = [_handle(plot_style(name), _named(name, experiment)) for name in names]
+    handles = []
+    for name in names:
+        style, label = plot_style(name), _named(name, experiment)
+        look: dict[str, Any] = {"color": style.colour, "linestyle": style.line, "marker": style.marker}
+        handles.append(Line2D([], [], **look, markersize=5, label=label))
     if any(panel.printed(metric, *key) is not None for panel in panels for key in panel.rows):
-        handles.append(
-            Line2D([], [], color=theme.ink, marker="o", markersize=9, fillstyle="none", linestyle="", label="the paper")
-        )
+        look = {"color": theme.ink, "linestyle": "", "marker": "o", "fillstyle": "none"}
+        handles.append(Line2D([], [], **look, markersize=9, label="the paper"))
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6 if len(panels) > 1 else 4))
-
-
-def _handle(style: Any, name: str) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=style.colour, linestyle=style.line, marker=style.marker, markersize=5, label=name)
 
 
 def _scale(axes: Axes, which: str, values: Sequence[float]) -> None:

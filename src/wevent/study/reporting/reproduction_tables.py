@@ -6,14 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from wevent.study.reporting import labels
-from wevent.study.reporting.comparisons import (
-    MECHANISMS,
-    USUAL,
-    ComparedValue,
-    OrderClaim,
-    ProtocolRuns,
-    paper_claim,
-)
+from wevent.study.reporting.comparisons import MECHANISMS, USUAL, ComparedValue, OrderClaim, ProtocolRuns, paper_claim
 from wevent.study.reporting.prose import fill
 from wevent.study.reporting.prose import say as say_on
 from wevent.study.reporting.summary import Stat
@@ -154,10 +147,8 @@ def simplest(honest: ProtocolRuns, literature: ProtocolRuns) -> str:
         best, base = (min(means, key=lambda name: means[name].mean) for means in (others, simple))
         means = [labels.number(simple[name].mean) for name in names]
         rows.append([data, *means, labels.number(others[best].mean), labels.mechanism(best)])
-        said = verdict(others[best].mean / simple[base].mean)
-        words.append(
-            say("simplest", data=data, best=labels.mechanism(best), verdict=said, simple=labels.mechanism(base))
-        )
+        names_of = {"best": labels.mechanism(best), "simple": labels.mechanism(base)}
+        words.append(say("simplest", data=data, verdict=verdict(others[best].mean / simple[base].mean), **names_of))
     return fill(
         "reproduction_simplest.md",
         epsilon=f"{USUAL[0]:g}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import mean, median, quantiles
+from statistics import mean, median
 
 from wevent.study.experiment import Experiment, Point
 from wevent.study.reporting.labels import SCALES
@@ -25,7 +25,6 @@ class Stat:
     median: float
     least: float
     greatest: float
-    quartiles: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +71,7 @@ def stat(values: Iterable[float]) -> Stat | None:
     ordered = sorted(values)
     if not ordered:
         return None
-    low, _, high = quantiles(ordered, n=4, method="inclusive") if len(ordered) > 1 else ordered * 3
-    return Stat(len(ordered), mean(ordered), median(ordered), ordered[0], ordered[-1], (low, high))
+    return Stat(len(ordered), mean(ordered), median(ordered), ordered[0], ordered[-1])
 
 
 def panels(experiment: Experiment, rows: Iterable[Row]) -> tuple[Panel, ...]:

@@ -55,9 +55,8 @@ def parts_table(experiment: Experiment, panel: Panel) -> Html:
     for name in panel.mechanisms:
         for part in PARTS:
             stats = [panel.stat(part, name, where) for where in panel.places]
-            header = tag(
-                "th", labels.mechanism(name), " ", tag("span", labels.metric(part), class_="note"), scope="row"
-            )
+            note = tag("span", labels.metric(part), class_="note")
+            header = tag("th", labels.mechanism(name), " ", note, scope="row")
             lines.append(tag("tr", header, *(tag("td", _mean(found)) for found in stats)))
     return _table(experiment, [column.head for column in _places(panel)], lines, _caption(panel))
 

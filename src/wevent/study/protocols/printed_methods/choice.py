@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from wevent.study.protocols.printed_methods.segments import Array, Floats
 
@@ -39,7 +40,7 @@ def choose(budgets: Floats, sizes: Array) -> PrintedChoice:
     return PrintedChoice(np.where(offered[best], budgets[best], 0.0), error[best])
 
 
-def sample(random: np.random.Generator, counts: Array, budgets: Floats, threshold: Floats) -> Array:
+def sample(random: Generator, counts: Array, budgets: Floats, threshold: Floats) -> Array:
     """Keep everybody with the probability of their budget, and count the kept ones (axes: segment, cell).
 
     Args:
@@ -52,15 +53,13 @@ def sample(random: np.random.Generator, counts: Array, budgets: Floats, threshol
     return random.binomial(counts, chance[:, :, None]).sum(axis=1)
 
 
-def measure_change(
-    random: np.random.Generator, counts: Array, budgets: Floats, threshold: Floats, shown: Floats
-) -> Floats:
+def measure_change(random: Generator, counts: Array, budgets: Floats, threshold: Floats, shown: Floats) -> Floats:
     """Noisy mean distance of a sample from what is shown (axes: segment); the reference is not rounded."""
     distance = np.abs(sample(random, counts, budgets, threshold) - shown).mean(axis=1)
     return distance + random.laplace(size=len(distance)) / (shown.shape[1] * threshold)  # SPEC §4, DC of [Du25]
 
 
-def publish(random: np.random.Generator, counts: Array, budgets: Floats, threshold: Floats) -> Floats:
+def publish(random: Generator, counts: Array, budgets: Floats, threshold: Floats) -> Floats:
     """A fresh sample with noise on each cell (axes: segment, cell)."""
     kept = sample(random, counts, budgets, threshold)
     return kept + random.laplace(size=kept.shape) / threshold[:, None]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.random import Generator
 
 from wevent.study.protocols.printed_methods.choice import by_error, by_scale
 from wevent.study.protocols.printed_methods.local import report
@@ -16,7 +18,6 @@ from wevent.study.protocols.printed_methods.schedules import (
     PrintedDistribution,
     PrintedDynamicAbsorption,
     PrintedDynamicDistribution,
-    PrintedSchedule,
 )
 from wevent.study.protocols.printed_methods.segments import LENGTH, Array, Floats, cut, join
 from wevent.study.protocols.printed_methods.spas import run_spas
@@ -80,46 +81,18 @@ def alternate(requirements: StudyRequirements, segments: int) -> ForwardRequirem
     return ForwardRequirements(by_turns[:, :, 0], by_turns[:, :, 1].astype(np.int64))
 
 
-Method = Callable[[PrintedScene, np.random.Generator], PrintedOutcome]
+Method = Callable[[PrintedScene, Generator], PrintedOutcome]
+FixedSchedule = PrintedDistribution | PrintedAbsorption
+DynamicSchedule = PrintedDynamicDistribution | PrintedDynamicAbsorption
 
 
-def bd(scene: PrintedScene, random: np.random.Generator) -> PrintedOutcome:
-    """BD [Kellaris14] that sums one slot too many."""
-    return _for_all(scene, PrintedDistribution(*scene.common, len(scene.segments)), random)
-
-
-def ba(scene: PrintedScene, random: np.random.Generator) -> PrintedOutcome:
-    """BA [Kellaris14] that never rests."""
-    return _for_all(scene, PrintedAbsorption(*scene.common, len(scene.segments)), random)
-
-
-def pbd(scene: PrintedScene, random: np.random.Generator) -> PrintedOutcome:
-    """PBD that sums one slot too many."""
-    return _for_each(scene, PrintedDistribution(*scene.own, len(scene.segments)), random)
-
-
-def pba(scene: PrintedScene, random: np.random.Generator) -> PrintedOutcome:
-    """PBA that never rests."""
-    return _for_each(scene, PrintedAbsorption(*scene.own, len(scene.segments)), random)
-
-
-def dpbd(scene: PrintedScene, random: np.random.Generator) -> PrintedOutcome:
-    """DPBD that charges slots in which it published nothing."""
-    return _for_moving(scene, PrintedDynamicDistribution(scene.forward), random)
-
-
-def dpba(scene: PrintedScene, random: np.random.Generator) -> PrintedOutcome:
-    """DPBA that never rests and takes a share too many."""
-    return _for_moving(scene, PrintedDynamicAbsorption(scene.forward), random)
-
-
-def spas(scene: PrintedScene, random: np.random.Generator) -> PrintedOutcome:
+def spas(scene: PrintedScene, random: Generator) -> PrintedOutcome:
     """SPAS [Li25] with its refund."""
     (epsilon,), (window,) = (part.tolist() for part in scene.common)
     return _outcome(scene, run_spas(scene.together[:, :, 0], epsilon, window, random), *scene.common)
 
 
-def plbu(scene: PrintedScene, random: np.random.Generator) -> PrintedOutcome:
+def plbu(scene: PrintedScene, random: Generator) -> PrintedOutcome:
     """PLBU with the least share for everybody and its bias; it publishes in every slot and has no use for segments."""
     epsilon, window = scene.own
     share = float((epsilon / window).min())
@@ -128,21 +101,18 @@ def plbu(scene: PrintedScene, random: np.random.Generator) -> PrintedOutcome:
     return PrintedOutcome(released.astype(np.float64), np.ones(scene.slots, bool), fullest(spent, epsilon, window))
 
 
-METHODS: dict[str, Method] = {method.__name__: method for method in (bd, ba, plbu, spas, pbd, pba, dpbd, dpba)}
-"""Every method that the paper has printed figures of."""
-
-
-def _for_all(scene: PrintedScene, schedule: PrintedSchedule, random: np.random.Generator) -> PrintedOutcome:
-    sizes = scene.sizes.sum(keepdims=True)
+def _for_all(fixed: type[FixedSchedule], scene: PrintedScene, random: Generator) -> PrintedOutcome:
+    schedule, sizes = fixed(*scene.common, len(scene.segments)), scene.sizes.sum(keepdims=True)
     return _outcome(scene, run_segments(schedule, scene.together, sizes, by_scale, random), *scene.common)
 
 
-def _for_each(scene: PrintedScene, schedule: PrintedSchedule, random: np.random.Generator) -> PrintedOutcome:
+def _for_each(fixed: type[FixedSchedule], scene: PrintedScene, random: Generator) -> PrintedOutcome:
+    schedule = fixed(*scene.own, len(scene.segments))
     return _outcome(scene, run_segments(schedule, scene.segments, scene.sizes, by_error, random), *scene.own)
 
 
-def _for_moving(scene: PrintedScene, schedule: PrintedSchedule, random: np.random.Generator) -> PrintedOutcome:
-    played = run_segments(schedule, scene.segments, scene.sizes, by_error, random)
+def _for_moving(dynamic: type[DynamicSchedule], scene: PrintedScene, random: Generator) -> PrintedOutcome:
+    played = run_segments(dynamic(scene.forward), scene.segments, scene.sizes, by_error, random)
     required = (join(part.swapaxes(0, 1), scene.slots) for part in (scene.forward.epsilon, scene.forward.window))
     return _outcome(scene, played, *required)
 
@@ -150,3 +120,16 @@ def _for_moving(scene: PrintedScene, schedule: PrintedSchedule, random: np.rando
 def _outcome(scene: PrintedScene, played: PrintedRun, epsilon: Floats, window: Array) -> PrintedOutcome:
     released, published, spent = (join(part, scene.slots) for part in (played.released, played.published, played.spent))
     return PrintedOutcome(released, published, fullest(spent, epsilon, window))
+
+
+METHODS: dict[str, Method] = {
+    "bd": partial(_for_all, PrintedDistribution),  # [Kellaris14], but it sums one slot too many
+    "ba": partial(_for_all, PrintedAbsorption),  # [Kellaris14], but it never rests
+    "plbu": plbu,
+    "spas": spas,
+    "pbd": partial(_for_each, PrintedDistribution),  # sums one slot too many
+    "pba": partial(_for_each, PrintedAbsorption),  # never rests
+    "dpbd": partial(_for_moving, PrintedDynamicDistribution),  # charges slots in which it published nothing
+    "dpba": partial(_for_moving, PrintedDynamicAbsorption),  # never rests and takes a share too many
+}
+"""Every method that the paper has printed figures of."""

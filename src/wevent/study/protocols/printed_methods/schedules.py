@@ -26,11 +26,9 @@ class PrintedSchedule(Protocol):
 
     def offer(self, slot: int) -> PrintedOffer:
         """Change and publish budgets in a slot of all segments."""
-        ...
 
     def record(self, slot: int, offer: PrintedOffer, published: Flags) -> None:
         """Note which segments published (axes: segment)."""
-        ...
 
 
 class PrintedTotals:
@@ -57,10 +55,7 @@ class PrintedTotals:
 class PrintedDistribution:
     """BD and PBD: half of what is left, but left by w past slots where a window has w-1 of them.
 
-    Args:
-        epsilon: axes type.
-        window: axes type.
-        segments: how many.
+    Axes of `epsilon` and `window`: type.
     """
 
     def __init__(self, epsilon: Floats, window: Array, segments: int) -> None:
@@ -81,10 +76,7 @@ class PrintedDistribution:
 class PrintedAbsorption:
     """BA and PBA: shares are saved from the start of the segment on; a publication uses none of them up.
 
-    Args:
-        epsilon: axes type.
-        window: axes type.
-        segments: how many.
+    Axes of `epsilon` and `window`: type.
     """
 
     def __init__(self, epsilon: Floats, window: Array, segments: int) -> None:

@@ -61,12 +61,8 @@ class _SpasRun:
         self._warm_up = epsilon * WARM_UP_STEP / window
         self._threshold, self._release = epsilon / 4, 3 * epsilon / 4
         self._rho = 2 / self._threshold * random.laplace(size=segments)
-        self._booked = np.zeros((segments, LENGTH))
-        self._svt = np.zeros((segments, LENGTH))
-        self._squares = np.zeros((segments, LENGTH))
-        self._steps = np.zeros((segments, LENGTH))
+        self._booked, self._svt, self._squares, self._steps, self.paid = np.zeros((5, segments, LENGTH))
         self._changed = np.zeros((segments, LENGTH), bool)
-        self.paid = np.zeros((segments, LENGTH))
 
     def budget(self, slot: int) -> Floats:
         """What is released with in this slot, 0 to repeat (axes: segment)."""
@@ -83,9 +79,8 @@ class _SpasRun:
         self._svt[:, slot] = np.where(wanted, self._threshold / (2 * c), 0.0)
         recent = self._svt[:, max(0, slot - self._window + 2) : slot + 1].sum(axis=1)
         since = np.where(np.arange(LENGTH) >= window.first[:, None], self._svt, 0.0).sum(axis=1)
-        refund = np.select(
-            [forced, wanted], [(self._threshold / 2 - since) / c, np.maximum(0.0, self._threshold / 2 - recent)], 0.0
-        )
+        half = self._threshold / 2
+        refund = np.select([forced, wanted], [(half - since) / c, np.maximum(0.0, half - recent)], 0.0)
         return np.maximum(self._booked[:, slot] + refund, 0.0)
 
     def remember(self, slot: int, budget: Floats, step: Floats) -> None:
@@ -99,13 +94,9 @@ class _SpasRun:
     def _releases(self, slot: int) -> Floats:
         """c: how many releases a window should have, from the releases of the last 2w slots (axes: segment)."""
         recent = slice(max(0, slot - 2 * self._window), slot)
-        changed_slots = np.maximum(
-            self._changed[:, recent].sum(axis=1), 1
-        )  # where nothing changed, the sums are 0 and c is 1
-        variance = (
-            self._squares[:, recent].sum(axis=1) / changed_slots
-            - (self._steps[:, recent].sum(axis=1) / changed_slots) ** 2
-        )
+        changed, squares, steps = (x[:, recent].sum(axis=1) for x in (self._changed, self._squares, self._steps))
+        many = np.maximum(changed, 1)  # where nothing changed, the sums are 0 and c is 1
+        variance = squares / many - (steps / many) ** 2
         return np.maximum(1.0, np.floor(self._release * np.sqrt(np.maximum(variance, 0.0) / 12)))
 
     def _look_back(self, slot: int) -> _SpasWindow:
