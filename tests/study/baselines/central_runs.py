@@ -2,73 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
+import pytest
+from tests.study.baselines.noises import Losing, LostError
 
 from wevent import Decision, Fixed, Register, Slot
 from wevent.noise import SeededNoise
 from wevent.settings import Privacy
 from wevent.study.baselines.base import Baseline
 
-Ints = npt.NDArray[np.int64]
+B = TypeVar("B", bound=Baseline)
 PEOPLE = 100_000
-
-
-class Recording(SeededNoise):
-    """Seeded noise that remembers sensitivity, budget and values of each Laplace draw."""
-
-    def __init__(self, seed: int = 0) -> None:
-        super().__init__(seed)
-        self.draws: list[tuple[int, Fraction, list[int]]] = []
-
-    def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> Ints:
-        self.draws.append((sensitivity, epsilon, np.asarray(values).tolist()))
-        return super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
-
-
-class Silent(Recording):
-    """Noise that adds nothing."""
-
-    def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> Ints:
-        super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
-        return np.array(values, np.int64)
-
-
-class Scripted(Recording):
-    """Noise that adds the numbers of a list, one for each element, and then nothing."""
-
-    def __init__(self, script: Iterable[int]) -> None:
-        super().__init__()
-        self._script = iter(script)
-
-    def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> Ints:
-        super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
-        return np.array([value + next(self._script, 0) for value in np.asarray(values).tolist()], np.int64)
-
-
-class LostError(Exception):
-    """A draw that goes wrong."""
-
-
-class Losing(Recording):
-    """Seeded noise that fails in the first draw of chosen slots, without using up randomness."""
-
-    def __init__(self, seed: int, slots: set[int]) -> None:
-        super().__init__(seed)
-        self.slots, self.slot = slots, 0
-
-    def rekey(self) -> None:
-        self.slot += 1
-
-    def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> Ints:
-        if self.slot in self.slots:
-            raise LostError
-        return super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
+NANO = 10**9
+sensitivities = pytest.mark.parametrize(("neighbours", "s"), [("add_remove", 1), ("substitution", 2)])
+"""Both kinds of neighbours, with the sensitivity of one histogram."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +38,11 @@ class BaselineRun:
 
 
 def built(
-    kind: type[Baseline], epsilon: Any, window: int, cells: int, noise: SeededNoise, privacy: Privacy | None = None
-) -> Baseline:
+    kind: type[B], epsilon: Any, window: int, noise: SeededNoise, cells: int = 2, neighbours: Any = "add_remove"
+) -> B:
     """A baseline for one large group."""
     register = Register().with_group("all", Fixed(epsilon, window), PEOPLE)
-    return kind(register, cells, noise=noise, privacy=privacy)
+    return kind(register, cells, noise=noise, privacy=Privacy(neighbours=neighbours))
 
 
 def run(baseline: Baseline, stream: Iterable[Iterable[int]]) -> BaselineRun:
@@ -114,3 +66,17 @@ def wander(slots: int, cells: int, seed: int, size: int = 300, step: int = 12) -
     walk += np.cumsum(rng.integers(-8 * step, 8 * step + 1, (slots, cells)) * (rng.random((slots, 1)) < 0.04), axis=0)
     table: list[list[int]] = np.clip(walk, 0, PEOPLE // cells).tolist()
     return table
+
+
+def quick_and_naive(
+    kind: type[Baseline],
+    naive: Callable[[int, int, list[list[int]], Losing], BaselineRun],
+    epsilon: str,
+    window: int,
+    stream: list[list[int]],
+    seed: int,
+) -> tuple[BaselineRun, BaselineRun]:
+    """A baseline and the rules as written, on the same stream and noise, a tenth of the slots lost."""
+    lost = set(np.random.default_rng(seed).choice(len(stream), len(stream) // 10, replace=False).tolist())
+    quick = run(built(kind, epsilon, window, Losing(seed, lost), len(stream[0])), stream)
+    return quick, naive(int(Fraction(epsilon) * NANO), window, stream, Losing(seed, lost))

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from tests.support import fixed
 
 from wevent.budgets.feasibility import FixedPromise, worst
 from wevent.cohorts.register import Register
@@ -39,6 +40,11 @@ class BaselineRun:
         required = list(requirements) * rows if len(requirements) == 1 else requirements
         kept = zip(self.spends.T.tolist(), required, strict=True)
         return max(worst(spends, [FixedPromise(own.units, own.window, 1)]) for spends, own in kept)
+
+
+def alike(epsilon: int, window: int, people: int = 1000) -> Register:
+    """Everybody requires the same."""
+    return Register.from_levels([fixed(epsilon, window)], np.zeros(people, np.int64))
 
 
 def per_row(places: Ints, register: Register, cells: int) -> Ints:

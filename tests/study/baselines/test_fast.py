@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Recording, Silent, built, run, wander
+from tests.study.baselines.central_runs import NANO, BaselineRun, built, quick_and_naive, run, sensitivities, wander
+from tests.study.baselines.noises import Losing, LostError, Recording, Silent
 
-from wevent import Decision, Privacy
-from wevent.noise import SeededNoise
+from wevent import Decision
 from wevent.study.baselines.fast import Fast, next_interval
-
-NANO = 10**9
-
-
-def fast(epsilon: str, window: int, noise: SeededNoise, cells: int = 2, privacy: Privacy | None = None) -> Fast:
-    return cast(Fast, built(Fast, epsilon, window, cells, noise, privacy))
 
 
 def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> BaselineRun:
@@ -70,10 +63,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_equals_the_slow_one(epsilon: str, window: int, cells: int, size: int, seed: int) -> None:
     """Counts, decisions and spends are those of the rules as written, lost slots included."""
-    stream = wander(620, cells, seed, size=size)
-    lost = set(np.random.default_rng(seed).choice(620, 60, replace=False).tolist())
-    quick = run(fast(epsilon, window, Losing(seed, lost), cells), stream)
-    slow = naive(int(Fraction(epsilon) * NANO), window, stream, Losing(seed, lost))
+    quick, slow = quick_and_naive(Fast, naive, epsilon, window, wander(620, cells, seed, size=size), seed)
     assert (quick.decisions, quick.spends) == (slow.decisions, slow.spends)
     assert np.allclose(quick.counts, slow.counts, rtol=1e-9)
     assert Decision.LOST in quick.decisions and len(quick.published) > 5
@@ -81,7 +71,7 @@ def test_equals_the_slow_one(epsilon: str, window: int, cells: int, size: int, s
 
 def test_when_it_samples_by_hand() -> None:
     """W = 120: nine samples; the first six in a row, then after 4, 7 and 10 slots while nothing changes."""
-    done = run(fast("0.6", 120, Silent()), [[40, 60]] * 240)
+    done = run(built(Fast, "0.6", 120, Silent()), [[40, 60]] * 240)
     first = [1, 2, 3, 4, 5, 6, 10, 17, 27]
     assert done.published == first + [120 + slot for slot in first]
     assert {spend for spend in done.spends if spend} == {300_000_000 // 9}
@@ -89,14 +79,14 @@ def test_when_it_samples_by_hand() -> None:
 
 def test_short_windows_take_one_sample() -> None:
     """W = 13: floor(0.975) is 0, so one sample, at the start of each block, for half the budget."""
-    done = run(fast("1", 13, Silent()), [[7, 8]] * 40)
+    done = run(built(Fast, "1", 13, Silent()), [[7, 8]] * 40)
     assert done.published == [1, 14, 27, 40]
     assert done.spends[0] == 500_000_000
 
 
 def test_the_filter_by_hand() -> None:
     """After the first sample P = 100; one slot later P = 100,100 and the gain 100100/1100100."""
-    done = run(fast("1", 120, Silent(), cells=1), [[1000], [2000]])
+    done = run(built(Fast, "1", 120, Silent(), cells=1), [[1000], [2000]])
     assert done.counts[0] == [1000.0]
     assert done.counts[1][0] == pytest.approx(1000 + 1000 * 100_100 / 1_100_100)
 
@@ -117,11 +107,10 @@ def test_intervals_stay_in_range(interval: int, errors: list[float]) -> None:
     assert 1 <= next_interval(interval, errors) <= interval + 3
 
 
-def test_noise_is_that_of_the_charge() -> None:
+@sensitivities
+def test_noise_is_that_of_the_charge(neighbours: str, s: int) -> None:
     """A sample's noise has scale s over what was charged for it."""
-    for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        noise = Recording(1)
-        done = run(fast("0.6", 40, noise, privacy=Privacy(neighbours=neighbours)), wander(90, 2, 1))  # type: ignore[arg-type]
-        paid = [Fraction(spend, NANO) for spend in done.spends if spend]
-        assert [draw[1] for draw in noise.draws] == paid
-        assert {draw[0] for draw in noise.draws} == {s}
+    noise = Recording(1)
+    done = run(built(Fast, "0.6", 40, noise, neighbours=neighbours), wander(90, 2, 1))
+    assert [draw[1] for draw in noise.draws] == [Fraction(spend, NANO) for spend in done.spends if spend]
+    assert {draw[0] for draw in noise.draws} == {s}

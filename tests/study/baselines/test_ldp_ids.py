@@ -6,32 +6,24 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.study.baselines.local_runs import Ints, run
+from tests.study.baselines.local_runs import Ints, alike, run
 from tests.support import ONE, fixed
 
-from wevent.cohorts.register import Register
 from wevent.noise import SeededNoise, StudyNoise
 from wevent.study.baselines.ldp_ids import LBA, LBD, BudgetDivision
 
-PEOPLE = 1000
 kinds = pytest.mark.parametrize("kind", [LBD, LBA], ids=lambda kind: kind.name)
 
 
-def alike(epsilon: int, window: int, people: int = PEOPLE) -> Register:
-    """Everybody requires the same."""
-    return Register.from_levels([fixed(epsilon, window)], np.zeros(people, np.int64))
-
-
-def standing(*shares: float, people: int = PEOPLE) -> list[Ints]:
+def standing(*shares: float, people: int = 1000) -> list[Ints]:
     """In each slot a share of all people is in cell 1, the others in cell 0."""
     return [(np.arange(people) < share * people).astype(np.int64) for share in shares]
 
 
 def test_lbd_halves_what_is_left() -> None:
     """With reports that are nearly exact: published where the stream jumps, with E/4, E/8, E/16 and what comes back."""
-    found = run(
-        LBD(alike(100 * ONE, 4), 2, noise=SeededNoise(1), complete=True), alike(100 * ONE, 4), standing(0, 0, 0.5, 1, 0)
-    )
+    register = alike(100 * ONE, 4)
+    found = run(LBD(register, 2, noise=SeededNoise(1), complete=True), register, standing(0, 0, 0.5, 1, 0))
     publish_budget = (found.spends[:, 0] - 100 * ONE // 8).tolist()
     assert found.letters == "psppp"
     assert publish_budget == [100 * ONE // 4, 0, 100 * ONE // 8, 100 * ONE // 16, (50 * ONE - 100 * ONE * 3 // 16) // 2]
@@ -39,10 +31,8 @@ def test_lbd_halves_what_is_left() -> None:
 
 def test_lba_saves_and_rests() -> None:
     """SPEC §5, golden: one share at 1, skip, two shares at 3, rest at 4, one share at 5."""
-    share = 100 * ONE // 8
-    found = run(
-        LBA(alike(100 * ONE, 4), 2, noise=SeededNoise(1), complete=True), alike(100 * ONE, 4), standing(0, 0, 0.5, 1, 0)
-    )
+    register, share = alike(100 * ONE, 4), 100 * ONE // 8
+    found = run(LBA(register, 2, noise=SeededNoise(1), complete=True), register, standing(0, 0, 0.5, 1, 0))
     assert found.letters == "pspnp"
     assert (found.spends[:, 0] - share).tolist() == [share, 0, 2 * share, 0, share]
     assert np.array_equal(found.counts[3], found.counts[2])
@@ -61,8 +51,8 @@ def test_every_window_keeps_its_budget(
     kind: type[BudgetDivision], tenths: int, window: int, jumps: list[float], seed: int
 ) -> None:
     """However the stream jumps and whatever is decided, no window holds more than E."""
-    required = fixed(min(tenths * ONE // 10, 100 * ONE), window)
-    register = Register.from_levels([required], np.zeros(50, np.int64))
+    required = fixed(tenths * ONE // 10, window)
+    register = alike(tenths * ONE // 10, window, 50)
     found = run(kind(register, 2, noise=SeededNoise(seed)), register, standing(*jumps, people=50))
     assert found.worst([required]) <= 1
     assert (found.spends >= required.share).all()

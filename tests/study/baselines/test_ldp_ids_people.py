@@ -7,19 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.statistical.laws import LARGEST_Z
-from tests.study.baselines.local_runs import BaselineRun, Ints, run
+from tests.study.baselines.local_runs import BaselineRun, Ints, alike, run
 from tests.support import ONE, fixed, quick_and_slow
 
-from wevent.cohorts.register import Register
 from wevent.noise import SeededNoise, StudyNoise
 from wevent.study.baselines.ldp_ids_people import LPA, LPD, LPU, PeopleDivision
 
 kinds = pytest.mark.parametrize("kind", [LPU, LPD, LPA], ids=lambda kind: kind.name)
-
-
-def alike(epsilon: int, window: int, people: int) -> Register:
-    """Everybody requires the same."""
-    return Register.from_levels([fixed(epsilon, window)], np.zeros(people, np.int64))
 
 
 def all_in(people: int, *cells: int) -> list[Ints]:

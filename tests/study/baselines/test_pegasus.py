@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import statistics
 from fractions import Fraction
-from typing import cast
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Recording, Scripted, built, run, wander
+from tests.study.baselines.central_runs import NANO, BaselineRun, built, quick_and_naive, run, sensitivities, wander
+from tests.study.baselines.noises import Losing, LostError, Recording, Scripted
 
-from wevent import Decision, Privacy
-from wevent.noise import SeededNoise
+from wevent import Decision
 from wevent.study.baselines.pegasus import Pegasus, median, scaled_deviation
-
-NANO = 10**9
-
-
-def pegasus(epsilon: str, window: int, noise: SeededNoise, cells: int = 1, privacy: Privacy | None = None) -> Pegasus:
-    return cast(Pegasus, built(Pegasus, epsilon, window, cells, noise, privacy))
 
 
 def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> BaselineRun:
@@ -76,10 +68,8 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_equals_the_slow_one(epsilon: str, window: int, cells: int, step: int, seed: int) -> None:
     """Counts, decisions and spends are those of the rules as written, lost slots included."""
-    stream = wander(200, cells, seed, step=step)
-    lost = set(np.random.default_rng(seed).choice(200, 15, replace=False).tolist())
-    quick = run(pegasus(epsilon, window, Losing(seed, lost), cells), stream)
-    assert quick == naive(int(Fraction(epsilon) * NANO), window, stream, Losing(seed, lost))
+    quick, slow = quick_and_naive(Pegasus, naive, epsilon, window, wander(200, cells, seed, step=step), seed)
+    assert quick == slow
 
 
 def test_grouping_by_hand() -> None:
@@ -88,8 +78,7 @@ def test_grouping_by_hand() -> None:
     The slot after a closed group opens another one.
     """
     noise = Scripted([1, 0, 3, 0, 5, 0, 7, 0, 9, 0])  # slot by slot: perturbation, then threshold or question
-    baseline = pegasus("1", 1, noise)
-    done = run(baseline, [[10], [12], [90], [91], [91]])
+    done = run(built(Pegasus, "1", 1, noise, 1), [[10], [12], [90], [91], [91]])
     assert done.counts == [[11.0], [13.0], [95.0], [98.0], [99.0]]
     questions = [draw[2] for draw in noise.draws[1::2]]
     assert questions == [[0], [4], [316], [0], [0]]  # threshold, 2·2, 3·105⅓, threshold, 2·0
@@ -98,26 +87,23 @@ def test_grouping_by_hand() -> None:
 def test_noise_of_threshold_and_question_decide() -> None:
     """The bar is 25: a deviation of 24 stays, one of 26 goes, unless the noise of either side says otherwise."""
     for move, rho, noise, stays in ((24, 0, 0, True), (26, 0, 0, False), (26, 2, 0, True), (24, 0, 2, False)):
-        baseline = pegasus("1", 1, Scripted([0, rho, 0, 2 * noise]))
-        done = run(baseline, [[100], [100 + move]])
+        done = run(built(Pegasus, "1", 1, Scripted([0, rho, 0, 2 * noise]), 1), [[100], [100 + move]])
         assert done.counts[1] == [100 + move / 2 if stays else 100 + move]
 
 
-def test_scales_are_those_of_the_source() -> None:
+@sensitivities
+def test_scales_are_those_of_the_source(neighbours: str, s: int) -> None:
     """Perturbation s/eps_p, thresholds 4s/eps_g, questions n times 8s/eps_g, eps_p and eps_g 4/5 and 1/5 of E/w."""
-    for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        noise = Recording(1)
-        run(pegasus("1", 4, noise, privacy=Privacy(neighbours=neighbours)), [[5]] * 2)  # type: ignore[arg-type]
-        perturbed, threshold, _, question = [Fraction(draw[0]) / draw[1] for draw in noise.draws]
-        assert perturbed == s / Fraction(1, 5)
-        assert threshold == 4 * s / Fraction(1, 20)
-        assert question == 2 * 8 * s / Fraction(1, 20)
+    noise = Recording(1)
+    run(built(Pegasus, "1", 4, noise, 1, neighbours), [[5]] * 2)
+    perturbed, threshold, _, question = [Fraction(draw[0]) / draw[1] for draw in noise.draws]
+    assert (perturbed, threshold, question) == (s * 5, 4 * s * 20, 2 * 8 * s * 20)
 
 
 def test_every_slot_is_in_the_questions_of_one_group() -> None:
     """Between two thresholds of a cell lies one group; a slot that closes it takes no part in the next one."""
     noise = Recording(2)
-    baseline = pegasus("5", 5, noise)
+    baseline = built(Pegasus, "5", 5, noise, 1)
     stream = [[1000 + 3 * k] for k in range(120)]  # every count is another, so a question shows which slots are in it
     opened: list[int] = []
     for number, row in enumerate(stream, start=1):
@@ -148,7 +134,7 @@ def test_median(values: list[int]) -> None:
 
 def test_counts_beyond_all_measure_fit() -> None:
     """A deviation that does not fit into 64 bits counts as very large instead of failing."""
-    baseline = pegasus("5", 5, Recording(1))
+    baseline = built(Pegasus, "5", 5, Recording(1), 1)
     baseline._groups[0] = None
     run(baseline, [[0]])
     group = baseline._groups[0]

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 import pytest
-from tests.study.baselines.central_runs import BaselineRun, Losing, LostError, Recording, Silent, built, run, wander
+from tests.study.baselines.central_runs import NANO, BaselineRun, built, quick_and_naive, run, sensitivities, wander
+from tests.study.baselines.noises import Losing, LostError, Recording, Silent
 
-from wevent import Decision, Privacy
-from wevent.noise import SeededNoise
+from wevent import Decision
 from wevent.study.baselines.grouping import GroupCandidate, group_cells
 from wevent.study.baselines.rescuedp import RescueDP
-
-NANO = 10**9
-
-
-def rescuedp(epsilon: str, window: int, noise: SeededNoise, cells: int = 2, privacy: Privacy | None = None) -> RescueDP:
-    return cast(RescueDP, built(RescueDP, epsilon, window, cells, noise, privacy))
 
 
 class NaiveCell:
@@ -114,9 +107,7 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
 def test_equals_the_slow_one(epsilon: str, window: int, cells: int, size: int, step: int, seed: int) -> None:
     """Decisions and spends are those of the rules as written, counts up to rounding, lost slots included."""
     stream = wander(200, cells, seed, size=size, step=step)
-    lost = set(np.random.default_rng(seed).choice(200, 20, replace=False).tolist())
-    quick = run(rescuedp(epsilon, window, Losing(seed, lost), cells), stream)
-    slow = naive(int(Fraction(epsilon) * NANO), window, stream, Losing(seed, lost))
+    quick, slow = quick_and_naive(RescueDP, naive, epsilon, window, stream, seed)
     assert (quick.decisions, quick.spends) == (slow.decisions, slow.spends)
     assert np.allclose(quick.counts, slow.counts, rtol=1e-6, atol=1e-6)
     assert len(quick.published) > 5
@@ -125,7 +116,7 @@ def test_equals_the_slow_one(epsilon: str, window: int, cells: int, size: int, s
 def test_small_cells_are_grouped() -> None:
     """In the stream of twelve small cells above some draws are of fewer sums than cells are due."""
     noise = Recording(1)
-    baseline = rescuedp("4", 20, noise, 12)
+    baseline = built(RescueDP, "4", 20, noise, 12)
     fewer = 0
     for number, row in enumerate(wander(200, 12, 1, size=8, step=2), start=1):
         drawn = len(noise.draws)
@@ -138,39 +129,39 @@ def test_small_cells_are_grouped() -> None:
 
 def test_first_budgets_by_hand() -> None:
     """I = 1: 0.2·ln 2 of what is left, in slot 1 of E and in slot 2 of what slot 1 left."""
-    done = run(rescuedp("1", 10, Silent()), [[100, 200]] * 2)
+    done = run(built(RescueDP, "1", 10, Silent()), [[100, 200]] * 2)
     first = int(0.2 * math.log(2) * NANO)
     assert done.spends == [first, int(0.2 * math.log(2) * (NANO - first))]
 
 
 def test_intervals_by_hand() -> None:
     """Nothing changes: δ = 0, so the interval grows by 10 from the second sample on: slots 1, 2, 13, 34."""
-    baseline = rescuedp("1", 10, Silent())
+    baseline = built(RescueDP, "1", 10, Silent())
     done = run(baseline, [[100, 200]] * 40)
     assert done.published == [1, 2, 13, 34]
     assert baseline.known.interval.tolist() == [31.0, 31.0]
     assert done.spends[33] == NANO // 5  # 0.2·ln 22 is above 0.6, and 0.6·E above E/5
 
 
-def test_a_slot_costs_the_largest_budget_drawn() -> None:
+@sensitivities
+def test_a_slot_costs_the_largest_budget_drawn(neighbours: str, s: int) -> None:
     """What is charged is the largest epsilon of the slot's draws; the scale is s over a group's own."""
-    for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        noise = Recording(3)
-        baseline = rescuedp("4", 20, noise, 6, Privacy(neighbours=neighbours))  # type: ignore[arg-type]
-        several = 0
-        for row in wander(150, 6, 3, size=40):
-            drawn = len(noise.draws)
-            spent = run(baseline, [row]).spends[0]
-            draws = noise.draws[drawn:]
-            assert Fraction(spent, NANO) == max((draw[1] for draw in draws), default=0)
-            assert {draw[0] for draw in draws} <= {s}
-            several += len(draws) > 1
-        assert several > 0
+    noise = Recording(3)
+    baseline = built(RescueDP, "4", 20, noise, 6, neighbours)
+    several = 0
+    for row in wander(150, 6, 3, size=40):
+        drawn = len(noise.draws)
+        spent = run(baseline, [row]).spends[0]
+        draws = noise.draws[drawn:]
+        assert Fraction(spent, NANO) == max((draw[1] for draw in draws), default=0)
+        assert {draw[0] for draw in draws} <= {s}
+        several += len(draws) > 1
+    assert several > 0
 
 
 def test_cells_wait_for_room() -> None:
     """Cells on different clocks want more together than the window leaves: those stay due, and are sampled later."""
-    baseline = rescuedp("1", 60, Recording(5), 8)
+    baseline = built(RescueDP, "1", 60, Recording(5), 8)
     waited = 0
     for row in wander(300, 8, 5, size=400, step=30):
         due = baseline.known.due <= baseline.ledger.slot

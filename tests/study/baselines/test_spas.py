@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 import pytest
-from tests.study.baselines.central_runs import (
-    BaselineRun,
-    Losing,
-    LostError,
-    Recording,
-    Scripted,
-    Silent,
-    built,
-    run,
-    wander,
-)
+from tests.study.baselines.central_runs import NANO, BaselineRun, built, quick_and_naive, run, sensitivities, wander
+from tests.study.baselines.noises import Losing, LostError, Recording, Scripted, Silent
 
-from wevent import Decision, Privacy
-from wevent.noise import SeededNoise
+from wevent import Decision
 from wevent.study.baselines.spas import Spas, SpasAction
-
-NANO = 10**9
-
-
-def spas(epsilon: str, window: int, noise: SeededNoise, cells: int = 2, privacy: Privacy | None = None) -> Spas:
-    return cast(Spas, built(Spas, epsilon, window, cells, noise, privacy))
 
 
 def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> BaselineRun:
@@ -92,44 +75,35 @@ def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_equals_the_slow_one(epsilon: str, window: int, cells: int, step: int, seed: int) -> None:
     """Counts, decisions and spends are those of the rules as written, lost slots included."""
-    stream = wander(300, cells, seed, step=step)
-    lost = set(np.random.default_rng(seed).choice(300, 20, replace=False).tolist())
-    quick = run(spas(epsilon, window, Losing(seed, lost), cells), stream)
-    assert quick == naive(int(Fraction(epsilon) * NANO), window, stream, Losing(seed, lost))
+    quick, slow = quick_and_naive(Spas, naive, epsilon, window, wander(300, cells, seed, step=step), seed)
+    assert quick == slow
     assert len(quick.published) > 4
 
 
 def test_warm_up_by_hand() -> None:
     """W = 50: three releases, in slots 1, 21 and 41, a third of 3E/4 each; every slot pays floor(E/4/w) to query."""
-    done = run(spas("0.6", 50, Silent()), [[10, 20]] * 50)
+    done = run(built(Spas, "0.6", 50, Silent()), [[10, 20]] * 50)
     assert done.published == [1, 21, 41]
     assert [done.spends[k] for k in (0, 1, 20, 40)] == [153_000_000, 3_000_000, 153_000_000, 153_000_000]
 
 
-def test_a_window_of_one_releases_everything() -> None:
-    """W = 1: three quarters of the budget in every slot."""
-    done = run(spas("1", 1, Silent(), cells=1), [[k] for k in range(5)])
-    assert done.counts == [[0.0], [1.0], [2.0], [3.0], [4.0]]
-    assert done.spends == [1_000_000_000] * 5
-
-
 def test_predicted_releases_by_hand() -> None:
     """Jumps (30, 0) and (0, 10), d = 2: V = mean(450, 50) - mean(15, 5)² = 150; eps_p = 3 makes c = 10."""
-    baseline = spas("4", 45, Silent())
+    baseline = built(Spas, "4", 45, Silent())
     run(baseline, [[100, 100]] * 20 + [[130, 100]] * 20 + [[130, 110]])
     assert baseline.releases() == math.floor(3 * math.sqrt(150 / 12)) == 10
 
 
 def test_the_jump_into_the_first_slot_does_not_count() -> None:
     """Only k ≥ 2: from r_0 = 0 to r_1 is no jump; without any, c = 1."""
-    baseline = spas("4", 45, Silent())
+    baseline = built(Spas, "4", 45, Silent())
     run(baseline, [[5000, 100]] * 45)
     assert baseline.releases() == 1
 
 
 def test_jumps_are_forgotten_after_two_windows() -> None:
     """Both ends of a jump lie within the last 2w slots: one into slot 21 counts until slot 20 + 2w."""
-    baseline = spas("4", 30, Scripted([]))
+    baseline = built(Spas, "4", 30, Silent())
     run(baseline, [[0, 0]] * 20 + [[900, 0]] * 59)
     assert baseline.ledger.slot == 80 and baseline.releases() > 1
     run(baseline, [[900, 0]])
@@ -138,7 +112,7 @@ def test_jumps_are_forgotten_after_two_windows() -> None:
 
 def test_the_question_by_hand() -> None:
     """With c = 1, d = 2, eps_p = 0.75 the sum of moves must exceed 2.67 plus the noise of the threshold."""
-    for action, rho, noise, yes in (
+    for step, rho, noise, yes in (
         (3, 0, 0, True),
         (2, 0, 0, False),
         (3, 1, 0, False),
@@ -146,27 +120,21 @@ def test_the_question_by_hand() -> None:
         (0, 0, 3, True),
     ):
         scripted = Scripted([0, 0, rho, noise])
-        baseline = spas("1", 3, scripted)
+        baseline = built(Spas, "1", 3, scripted)
         run(baseline, [[50, 50]] * 3)  # warm-up: one release, for all of eps_p
-        run(baseline, [[50 + action, 50]])
+        run(baseline, [[50 + step, 50]])
         assert baseline.plan().action is not SpasAction.RELEASE
-        decided = scripted.draws[1:3]
-        assert decided == [(2, Fraction(1, 8), [0]), (2, Fraction(1, 16), [action])]
+        assert scripted.draws[1:3] == [(2, Fraction(1, 8), [0]), (2, Fraction(1, 16), [step])]
         assert (len(scripted.draws) == 4) == yes
 
 
-def test_scales_are_those_of_the_source() -> None:
+@sensitivities
+def test_scales_are_those_of_the_source(neighbours: str, s: int) -> None:
     """Both are d times 2Δ/eps_s and 4cΔ/eps_s with Δ = 2s/d; twice as large where neighbours may also move."""
-    for neighbours, s in (("add_remove", 1), ("substitution", 2)):
-        noise = Recording(1)
-        run(spas("1", 3, noise, privacy=Privacy(neighbours=neighbours)), [[50, 50]] * 3 + [[51, 50]])  # type: ignore[arg-type]
-        release, threshold, question = noise.draws[:3]
-        eps_s, delta, d, c = Fraction(1, 4), Fraction(2 * s, 2), 2, 1
-        assert release[0] == s
-        assert threshold[0] / threshold[1] == d * 2 * delta / eps_s
-        assert question[0] / question[1] == d * 4 * c * delta / eps_s
-
-
-def test_not_proven() -> None:
-    """It is marked."""
-    assert Spas.proven is False
+    noise = Recording(1)
+    run(built(Spas, "1", 3, noise, neighbours=neighbours), [[50, 50]] * 3 + [[51, 50]])
+    release, threshold, question = noise.draws[:3]
+    eps_s, delta, d, c = Fraction(1, 4), Fraction(2 * s, 2), 2, 1
+    assert release[0] == s
+    assert threshold[0] / threshold[1] == d * 2 * delta / eps_s
+    assert question[0] / question[1] == d * 4 * c * delta / eps_s
