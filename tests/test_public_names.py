@@ -18,7 +18,7 @@ from wevent.mechanisms import ESTIMATORS, EstimatorName, PublisherOptions
 from wevent.releases import publisher
 
 SCRIPT = """
-from wevent import Fixed, Limits, Privacy, Publisher, Register, auto, mechanisms, sample
+from wevent import Fixed, Limits, Privacy, Publisher, Register, Release, Store, auto, mechanisms, sample
 
 register = Register.from_rows({"ann": Fixed(1, 2)})
 publishers: list[Publisher] = [
@@ -26,6 +26,9 @@ publishers: list[Publisher] = [
     mechanisms.pbd(register, ["north", "south"], history_slots=3),
     sample(register, 2),
 ]
+with Store.open("wevent.toml") as store:
+    store.require("ann", Fixed(1, 2))
+    released: list[Release] = store.release_due(until="2024-05-01")
 """
 
 
@@ -61,6 +64,7 @@ WRONG = {
     "right": ("", "", None),
     "misspelled": ("fast=False", "privcy=1", 'Unexpected keyword argument "privcy" for "auto"'),
     "estimator": ('"pooled"', '"poold"', 'Argument "estimator" to "auto" has incompatible type "Literal[\'poold\']"'),
+    "store": ("until=", "untl=", 'Unexpected keyword argument "untl" for "release_due" of "Store"'),
     "type": ("history_slots=3", 'history_slots="3"', 'Argument "history_slots" to "pbd" has incompatible type "str"'),
 }
 """By name of a script: what it says, what it should say instead, and the error of mypy."""

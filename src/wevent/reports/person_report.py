@@ -28,7 +28,7 @@ class WindowAccount:
 
     Attributes:
         what: the requirement, in words.
-        since: the slot from which on it held.
+        from_slot: the slot from which on it is in force.
         first: the first slot of its window.
         last: the next slot, which ends it.
         units: what the window may hold.
@@ -182,13 +182,10 @@ def _spends(
     Before a person was listed they may have been counted with the unlisted people.
     """
     rows: dict[int, list[tuple[int, int]]] = {person: [], UNLISTED: []}
-    order = sa.select(row_assignments.c.person, row_assignments.c.from_slot, row_assignments.c.row).where(
-        row_assignments.c.stream == stream
-    )
-    for who, from_slot, row in connection.execute(
-        order.where(row_assignments.c.person.in_(rows)).order_by(row_assignments.c.from_slot)
-    ):
-        rows[who].append((from_slot, row))
+    table = row_assignments.c
+    order = sa.select(table.person, table.from_slot, table.row).where(table.stream == stream, table.person.in_(rows))
+    for number, from_slot, row in connection.execute(order.order_by(table.from_slot)):
+        rows[number].append((from_slot, row))
     both = slots.outerjoin(releases, (releases.c.stream == slots.c.stream) & (releases.c.slot == slots.c.slot))
     chosen = sa.select(slots, releases.c.decision).select_from(both)
     spends: dict[int, int] = {}
@@ -201,12 +198,12 @@ def _spends(
             continue
         row = _row(rows[UNLISTED if record.slot < listed else person], record.slot)
         if row >= 0:
-            refunded = record.decision in ("skipped", "nullified")
-            spends[record.slot] = int(decode_integers(record.change_budget)[row]) + (
-                0 if refunded else int(decode_integers(record.publish_budget)[row])
-            )
+            spends[record.slot] = int(decode_integers(record.change_budget)[row])
+            if record.decision not in ("skipped", "nullified"):  # otherwise it was refunded
+                spends[record.slot] += int(decode_integers(record.publish_budget)[row])
     return spends, given_up, held
 
 
-def _row(from_slot: list[tuple[int, int]], slot: int) -> int:
-    return next((row for begin, row in reversed(from_slot) if begin <= slot), -1)
+def _row(assignments: list[tuple[int, int]], slot: int) -> int:
+    """The row of a slot, -1 for none."""
+    return next((row for from_slot, row in reversed(assignments) if from_slot <= slot), -1)

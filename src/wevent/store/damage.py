@@ -81,16 +81,12 @@ def check_stream(connection: Connection, stream: int, *, embedded: bool) -> None
     check_table(connection, streams, streams.c.id == stream)
     for table in _WHOLE:
         check_table(connection, table, table.c.stream == stream)
-    from_slot = _largest(connection, states, states.c.slot, stream)
+    state_slot = _largest(connection, states, states.c.slot, stream)
     source = _largest(connection, releases, releases.c.source, stream)
     for table, slot in _SINCE_STATE:
-        check_table(connection, table, table.c.stream == stream, (slot >= from_slot) | (slot == source))
-    check_table(
-        connection,
-        requirement_changes,
-        requirement_changes.c.stream == stream,
-        requirement_changes.c.from_slot >= from_slot,
-    )
+        check_table(connection, table, table.c.stream == stream, (slot >= state_slot) | (slot == source))
+    later = (requirement_changes.c.stream == stream) & (requirement_changes.c.from_slot >= state_slot)
+    check_table(connection, requirement_changes, later)
 
 
 def _check_pages(connection: Connection, pragma: str) -> None:

@@ -28,6 +28,8 @@ SET, IMPORT = "set", "import"
 
 TERMS = ("kind", "epsilon", "window", "backward_epsilon", "backward_window")
 
+_columns = requirement_changes.c
+
 
 @dataclass(frozen=True, slots=True)
 class StoredChange:
@@ -89,15 +91,11 @@ def read_changes(
     connection: Connection, stream: int, slot: int | None = None, *, person: int | None = None
 ) -> Iterator[StoredChange]:
     """Changes in the order of storing: all, those that take effect in one slot, or those of one person."""
-    order = (
-        sa.select(requirement_changes)
-        .where(requirement_changes.c.stream == stream)
-        .order_by(requirement_changes.c.number)
-    )
+    order = sa.select(requirement_changes).where(_columns.stream == stream).order_by(_columns.number)
     if slot is not None:
-        order = order.where(requirement_changes.c.from_slot == slot)
+        order = order.where(_columns.from_slot == slot)
     if person is not None:
-        order = order.where(requirement_changes.c.person == person)
+        order = order.where(_columns.person == person)
     return map(to_stored_change, connection.execute(order))
 
 
@@ -137,14 +135,14 @@ def read_latest_changes(
     connection: Connection, stream: int, persons: Iterable[int] | None = None
 ) -> dict[int, LatestChange]:
     """The latest change of some people or of everybody, by person."""
-    columns = [requirement_changes.c[name] for name in ("person", "from_slot", "stored", "number", "source", *TERMS)]
-    order = sa.select(*columns).where(requirement_changes.c.stream == stream, ~requirement_changes.c.refused)
-    orders = [order.order_by(requirement_changes.c.number)]
+    columns = [_columns[name] for name in ("person", "from_slot", "stored", "number", "source", *TERMS)]
+    order = sa.select(*columns).where(_columns.stream == stream, ~_columns.refused)
+    orders = [order.order_by(_columns.number)]
     if persons is not None:  # in the order of the index by person
-        order = order.order_by(requirement_changes.c.person, requirement_changes.c.number)
+        order = order.order_by(_columns.person, _columns.number)
         wanted = sorted(persons)
         parts = [wanted[first : first + AT_ONCE] for first in range(0, len(wanted), AT_ONCE)]
-        orders = [order.where(requirement_changes.c.person.in_(part)) for part in parts]
+        orders = [order.where(_columns.person.in_(part)) for part in parts]
     latest_changes: dict[int, LatestChange] = {}
     for chosen in orders:
         for person, from_slot, stored, number, source, *terms in connection.execute(chosen):
@@ -189,30 +187,21 @@ def last_charged(connection: Connection, stream: int) -> int:
 
 def first_registered(connection: Connection, stream: int) -> int | None:
     """The first slot in which anybody is registered; None if nobody ever required anything."""
-    order = sa.select(sa.func.min(requirement_changes.c.from_slot)).where(
-        requirement_changes.c.stream == stream,
-        requirement_changes.c.kind != "leave",
-        requirement_changes.c.refused.is_(False),
-    )
-    found = connection.execute(order).scalar()
+    first = sa.select(sa.func.min(_columns.from_slot)).where(_columns.stream == stream)
+    found = connection.execute(first.where(_columns.kind != "leave", _columns.refused.is_(False))).scalar()
     return None if found is None else int(found)
 
 
 def newest_change_number(connection: Connection, stream: int) -> int:
     """The number of the last change, 0 if there is none."""
-    newest = sa.select(sa.func.max(requirement_changes.c.number)).where(requirement_changes.c.stream == stream)
+    newest = sa.select(sa.func.max(_columns.number)).where(_columns.stream == stream)
     return connection.execute(newest).scalar() or 0
 
 
 def slots_with_changes(connection: Connection, stream: int, first: int, last: int) -> set[int]:
     """The slots among `first` to `last` in which requirement changes take effect."""
-    from_slot = requirement_changes.c.from_slot
-    order = (
-        sa.select(from_slot)
-        .distinct()
-        .where(requirement_changes.c.stream == stream, from_slot >= first, from_slot <= last)
-    )
-    return set(connection.execute(order).scalars())
+    found = sa.select(_columns.from_slot).where(_columns.stream == stream, _columns.from_slot.between(first, last))
+    return set(connection.execute(found.distinct()).scalars())
 
 
 Terms = tuple[str, int | None, int | None, int | None, int | None]
@@ -259,11 +248,10 @@ class ListedPeople:
 
     def at(self, connection: Connection, slot: int, newest: int, people: Mapping[str, int]) -> Listing:
         """Who counts as listed in a slot, by the requirement changes up to number `newest`."""
-        changes = sa.select(requirement_changes.c.person).where(
-            requirement_changes.c.stream == self._stream,
-            requirement_changes.c.from_slot > self._until,
-            requirement_changes.c.from_slot <= slot,
-            requirement_changes.c.number <= newest,
+        changes = sa.select(_columns.person).where(
+            _columns.stream == self._stream,
+            _columns.from_slot.between(self._until + 1, slot),
+            _columns.number <= newest,
         )
         new = np.array(connection.execute(changes.distinct()).all(), np.int64).ravel()
         listed = np.zeros(max(len(people), self._listed.size, int(new.max(initial=-1)) + 1), bool)
