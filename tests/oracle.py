@@ -1,4 +1,4 @@
-"""What one user asked for and spent comes in; every bound and proposal of the specification comes out.
+"""Computes every bound and proposal of the specification from what one user required and spent.
 
 Slow and obvious on purpose: nothing is kept but the complete history, and every number is computed anew from
 it, in whole nano-epsilon. It shares no line with the package, so that the two can check each other.
@@ -64,24 +64,24 @@ class Window(NamedTuple):
 
 
 class OracleUser:
-    """Everything one user ever asked for and spent; slots count from 1."""
+    """Everything one user ever required and spent; slots count from 1."""
 
     def __init__(self) -> None:
-        self._asked: dict[int, FixedReq | DynamicReq | None] = {}  # slot -> what holds from it on; None: left
-        self._part_1: dict[int, int] = {}
-        self._part_2: dict[int, int] = {}
+        self._required: dict[int, FixedReq | DynamicReq | None] = {}  # slot -> what holds from it on; None: left
+        self._change_budgets: dict[int, int] = {}
+        self._publish_budgets: dict[int, int] = {}
 
-    def ask(self, slot: int, requirement: FixedReq | DynamicReq) -> None:
+    def require(self, slot: int, requirement: FixedReq | DynamicReq) -> None:
         """Put a requirement in force from `slot` on; it replaces whatever was set for that very slot."""
         self._check_open(slot)
         if requirement.share < 1:  # SPEC §7
             raise ValueError(f"a share must be at least one unit, got {requirement}")
-        self._asked[slot] = requirement
+        self._required[slot] = requirement
 
     def leave(self, slot: int) -> None:
         """Not registered from `slot` on; old requirements live until their windows close."""
         self._check_open(slot)
-        self._asked[slot] = None
+        self._required[slot] = None
 
     def registered(self, slot: int) -> bool:
         return self._in_force(slot) is not None
@@ -90,8 +90,8 @@ class OracleUser:
         """Note what was spent in the slot; a second record of a slot settles the first."""
         if slot < 1 or change_budget < 0 or publish_budget < 0:
             raise ValueError(f"slots count from 1 and spends from 0, got {slot}, {change_budget}, {publish_budget}")
-        self._part_1[slot] = change_budget
-        self._part_2[slot] = publish_budget
+        self._change_budgets[slot] = change_budget
+        self._publish_budgets[slot] = publish_budget
 
     def room(self, slot: int) -> int | None:
         """The least bound on everything spent in the slot; None if nothing binds."""
@@ -107,7 +107,7 @@ class OracleUser:
         return max(0, min(bounds)) if bounds else None
 
     def change_budget(self, slot: int) -> int:
-        """What part 1 spends in the slot: the proposal, cut to room; 0 for who is away."""
+        """The change budget of the slot: the proposal, cut to room; 0 for who is away."""
         if not self.registered(slot):
             return 0
         # SPEC §5: the least live share; SPEC §6: min over A of a_tau
@@ -120,7 +120,7 @@ class OracleUser:
         return self._cut(min(proposals), self.room(slot))
 
     def offer_distribution(self, slot: int) -> int:
-        """What part 2 may spend in the slot under PBD and DPBD: the proposal, cut to what part 1 leaves."""
+        """The publish budget under PBD and DPBD: the proposal, cut to what the change budget leaves."""
         if not self.registered(slot):
             return 0
         proposals = []
@@ -130,7 +130,7 @@ class OracleUser:
         active = self._active(slot)
         if active:  # SPEC §6, DPBD: half of min over A of (EF/2 - U)
             proposals.append(min(self._unused(slot, declaration) for declaration in active) // 2)
-        return self._cut_part_2(slot, min(proposals))
+        return self._cut_publish_budget(slot, min(proposals))
 
     def rests(self, slot: int, last: int) -> bool:
         """Whether this user makes absorption rest; `last` is the slot of the last publication, 0 if none."""
@@ -150,7 +150,7 @@ class OracleUser:
         return max(borders) if borders else None
 
     def offer_absorption(self, slot: int, last: int) -> int:
-        """What part 2 may spend in the slot under PBA and DPBA, if the stream does not rest."""
+        """The publish budget of the slot under PBA and DPBA, if the stream does not rest."""
         if not self.registered(slot):
             return 0
         proposals = []
@@ -164,12 +164,12 @@ class OracleUser:
             AF = max(self._absorbed(slot, declaration) for declaration in active)
             UF = min(self._unused(slot, declaration) for declaration in active)
             proposals.append(min(AF, UF))
-        return self._cut_part_2(slot, min(proposals))
+        return self._cut_publish_budget(slot, min(proposals))
 
     def part(self, slot: int, interval: int) -> int:
         """The least E / ceil(w/k) over everything that binds in the slot, k = `interval`."""
         sides = [(version.requirement.epsilon, version.requirement.window) for version in self._live(slot)]
-        sides += [(asked.forward_epsilon, asked.forward_window) for _, asked in self._active(slot)]
+        sides += [(required.forward_epsilon, required.forward_window) for _, required in self._active(slot)]
         back = self._in_force(slot)
         if isinstance(back, DynamicReq):
             sides.append((back.back_epsilon, back.back_window))
@@ -209,7 +209,7 @@ class OracleUser:
 
     def _promised(self) -> Iterator[Window]:
         """Every window of SPEC §2, Promise, that can hold a recorded spend."""
-        end = max(self._part_1, default=0)
+        end = max(self._change_budgets, default=0)
         for s, e, fixed in self._versions(end):
             # Every window of w slots that touches s … e. One that begins before slot 1 holds no more than the
             # one that begins at slot 1, which touches the same version.
@@ -239,15 +239,15 @@ class OracleUser:
 
     def _check_open(self, slot: int) -> None:
         """SPEC §2: a change takes effect in the first slot that begins after it is stored."""
-        if slot < 1 or slot <= max(self._part_1, default=0):
+        if slot < 1 or slot <= max(self._change_budgets, default=0):
             raise ValueError(f"slot {slot} has begun; a requirement holds from a later slot on")
 
     def _forces(self, slot: int) -> list[tuple[int, int, FixedReq | DynamicReq]]:
         """All (first, last, requirement) up to `slot`; what is in force there is shown as ending there."""
         forces = []
-        for first in sorted(start for start in self._asked if start <= slot):
-            requirement = self._asked[first]
-            last = min((start - 1 for start in self._asked if first < start <= slot), default=slot)
+        for first in sorted(start for start in self._required if start <= slot):
+            requirement = self._required[first]
+            last = min((start - 1 for start in self._required if first < start <= slot), default=slot)
             if requirement is not None:
                 forces.append((first, last, requirement))
         return forces
@@ -300,8 +300,8 @@ class OracleUser:
         tau, requirement = declaration
         return requirement.forward_epsilon // 2 - self._spent_2(tau, slot - 1)
 
-    def _cut_part_2(self, slot: int, proposal: int) -> int:
-        """SPEC §6: EB/2 - S2 where there is a backward requirement; SPEC §2: room - part 1."""
+    def _cut_publish_budget(self, slot: int, proposal: int) -> int:
+        """SPEC §6: EB/2 - S2 where there is a backward requirement; SPEC §2: room - change budget."""
         back = self._in_force(slot)
         if isinstance(back, DynamicReq):
             S2 = self._spent_2(slot - back.back_window + 1, slot - 1)
@@ -315,10 +315,10 @@ class OracleUser:
         return max(0, proposal if bound is None else min(proposal, bound))
 
     def _spent_1(self, first: int, last: int) -> int:
-        return sum(units for slot, units in self._part_1.items() if first <= slot <= last)
+        return sum(units for slot, units in self._change_budgets.items() if first <= slot <= last)
 
     def _spent_2(self, first: int, last: int) -> int:
-        return sum(units for slot, units in self._part_2.items() if first <= slot <= last)
+        return sum(units for slot, units in self._publish_budgets.items() if first <= slot <= last)
 
     def _spent(self, first: int, last: int) -> int:
         return self._spent_1(first, last) + self._spent_2(first, last)

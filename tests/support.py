@@ -101,22 +101,22 @@ class Forced(Trigger):
 
 
 class Recorded(SeededNoise):
-    """Seeded noise that writes down what it is asked for: kind, exact budget, how many elements."""
+    """Seeded noise that records every draw: kind, exact budget, how many elements."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
-        self.asked: list[tuple[str, Fraction | None, int]] = []
+        self.draws: list[tuple[str, Fraction | None, int]] = []
 
     def laplace(self, values: npt.ArrayLike, *, sensitivity: int, epsilon: Fraction) -> npt.NDArray[np.int64]:
-        self.asked.append(("laplace", epsilon / sensitivity, np.size(values)))
+        self.draws.append(("laplace", epsilon / sensitivity, np.size(values)))
         return super().laplace(values, sensitivity=sensitivity, epsilon=epsilon)
 
     def binomial(self, counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        self.asked.append(("binomial", None, np.size(counts)))
+        self.draws.append(("binomial", None, np.size(counts)))
         return super().binomial(counts, probabilities)
 
     def bernoulli(self, probabilities: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        self.asked.append(("bernoulli", None, np.size(probabilities)))
+        self.draws.append(("bernoulli", None, np.size(probabilities)))
         return super().bernoulli(probabilities)
 
 
@@ -150,7 +150,7 @@ class Deaf(Recorded):
 
 
 class OpenJournal(MemoryJournal):
-    """A journal that shows every charge it was told of."""
+    """A journal that shows every charge that it kept."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,32 +161,32 @@ class OpenJournal(MemoryJournal):
 
 
 class Record:
-    """What one user asked for and spent, slot by slot, in the words of `feasibility`."""
+    """What one user required and spent, slot by slot, in the words of `feasibility`."""
 
     def __init__(self) -> None:
         self.spends: list[int] = []
-        self._asked: list[Requirement | None] = []
+        self._required: list[Requirement | None] = []
 
     def note(self, requirement: Requirement | None, spent: int) -> None:
         """One more slot; `None` for a slot in which the user was not registered."""
-        self._asked.append(requirement)
+        self._required.append(requirement)
         self.spends.append(spent)
 
     def promises(self) -> list[Promise]:
         """Every promise that was made in these slots."""
         made: list[Promise] = []
-        for slot, requirement in enumerate(self._asked, start=1):
-            before = self._asked[slot - 2] if slot > 1 else None
+        for slot, requirement in enumerate(self._required, start=1):
+            before = self._required[slot - 2] if slot > 1 else None
             if isinstance(requirement, Dynamic):
                 made.append(DynamicPromise(slot, *side(requirement.backward), *side(requirement.forward)))
             elif isinstance(requirement, Fixed) and requirement != before:
-                later = enumerate(self._asked[slot:], start=slot + 1)
-                end = next((other - 1 for other, asked in later if asked != requirement), None)
+                later = enumerate(self._required[slot:], start=slot + 1)
+                end = next((other - 1 for other, required in later if required != requirement), None)
                 made.append(FixedPromise(*side(requirement), slot, end))
         return made
 
 
-class Filter(NamedTuple):
+class Standing(NamedTuple):
     """How one user stands in one slot: what the ledger says, then what the oracle says."""
 
     room: int
@@ -198,7 +198,7 @@ class Filter(NamedTuple):
 
 @dataclass
 class Pair:
-    """A ledger behind a membership, and for every user an oracle that hears of the same events."""
+    """A ledger behind a membership, and for every user an oracle of the same events."""
 
     schedule: Schedule
     people: Mapping[Any, Requirement] = field(default_factory=dict)
@@ -213,7 +213,7 @@ class Pair:
         self.oracles: dict[Hashable, OracleUser] = {}
         self.last = 0
         for user, requirement in self.people.items():
-            self._oracle(user).ask(1, for_oracle(requirement))
+            self._oracle(user).require(1, for_oracle(requirement))
 
     @property
     def slot(self) -> int:
@@ -223,21 +223,21 @@ class Pair:
     def absorbs(self) -> bool:
         return "absorption" in self.schedule.name
 
-    def ask(self, user: Hashable, requirement: Requirement) -> None:
+    def require(self, user: Hashable, requirement: Requirement) -> None:
         """Join or change, whichever it is now."""
         if user in self.members.register:
             self.members.change(user, requirement)
         else:
             self.members.join(user, requirement)
-        self._oracle(user).ask(self.slot, for_oracle(requirement))
+        self._oracle(user).require(self.slot, for_oracle(requirement))
 
     def declare(self, table: list[Dynamic], choice: Mapping[Hashable, int]) -> None:
-        """Let several users ask for dynamic requirements in one call."""
+        """Let several users declare dynamic requirements in one call."""
         register = self.members.register
         picked = np.full(len(register), -1)
         for user, index in choice.items():
             picked[register.position(user)] = index
-            self._oracle(user).ask(self.slot, for_oracle(table[index]))
+            self._oracle(user).require(self.slot, for_oracle(table[index]))
         self.members.declare(table, picked)
 
     def leave(self, user: Hashable) -> None:
@@ -251,14 +251,14 @@ class Pair:
         self.members.begin_slot()
         return self.ledger.offer(self.schedule)
 
-    def views(self, offer: Offer) -> dict[Hashable, Filter]:
+    def views(self, offer: Offer) -> dict[Hashable, Standing]:
         """Every registered user, as the ledger and as the oracle see them."""
         room, borders, rows = self.ledger.room(), self.ledger.borders(), self.members.rows()
         views = {}
         for user, oracle in self.oracles.items():
-            there = user in self.members.register
-            assert there == oracle.registered(self.slot)
-            if there:
+            listed = user in self.members.register
+            assert listed == oracle.registered(self.slot)
+            if listed:
                 row = rows[self.members.register.position(user)]
                 seen = (
                     int(room[row]),
@@ -266,11 +266,11 @@ class Pair:
                     int(offer.publish_budget[row]),
                     float(borders[row]),
                 )
-                views[user] = Filter(*seen, oracle)
+                views[user] = Standing(*seen, oracle)
         return views
 
     def close(self, offer: Offer, ending: Ending) -> None:
-        """Charge, settle, and tell the oracles; without any budget on offer nothing is published."""
+        """Charge, settle, and record it in the oracles; without any budget on offer nothing is published."""
         slot, register, rows = self.slot, self.members.register, self.members.rows()
         publish = ending == "publish" and bool(offer.publish_budget.any())
         self.ledger.charge(offer)
@@ -292,7 +292,7 @@ class Pair:
         return self.oracles.setdefault(user, OracleUser())
 
 
-def expected_offers(pair: Pair, views: Mapping[Hashable, Filter]) -> dict[Hashable, tuple[int, int]]:
+def expected_offers(pair: Pair, views: Mapping[Hashable, Standing]) -> dict[Hashable, tuple[int, int]]:
     """Both parts that the oracle wants for everybody, rests included."""
     slot, last = pair.slot, pair.last
     wanted: dict[Hashable, tuple[int, int]] = {}

@@ -31,7 +31,7 @@ def fixed_users(total: int) -> list[OracleUser]:
     """The three users of SPEC §5: windows 4, 2 and 3."""
     users = [OracleUser() for _ in range(3)]
     for user, window in zip(users, (4, 2, 3), strict=True):
-        user.ask(1, FixedReq(total, window))
+        user.require(1, FixedReq(total, window))
     return users
 
 
@@ -52,7 +52,7 @@ def dynamic_users() -> list[OracleUser]:
     users = [OracleUser() for _ in range(3)]
     for user, backs, forwards in zip(users, BACK, FORWARD, strict=True):
         for slot, (back, forward) in enumerate(zip(backs, forwards, strict=True), start=1):
-            user.ask(slot, dynamic(back, forward))
+            user.require(slot, dynamic(back, forward))
     return users
 
 
@@ -164,7 +164,7 @@ def test_pbd_golden() -> None:
 
 
 def test_pba_golden() -> None:
-    """SPEC §5: shares at 1, twice the shares at 3, slot 4 nullified, shares at 5; part 1 is the share."""
+    """SPEC §5: shares at 1, twice the shares at 3, slot 4 nullified, shares at 5; the change budget is the share."""
     E = 24 * 10**6
     users = fixed_users(E)
     shares = [E // 8, E // 4, E // 6]
@@ -236,8 +236,8 @@ def test_dpba_golden() -> None:
 def test_halves_alone_would_overspend_the_whole() -> None:
     """SPEC §6, counter-example: per half, 0.5 is on offer after 0.9 of 1.0 is gone; with room it is 0.1."""
     user = OracleUser()
-    user.ask(1, dynamic((1, "10"), (1, "1.8")))
-    user.ask(2, dynamic((2, "1.0"), (1, "10")))
+    user.require(1, dynamic((1, "10"), (1, "1.8")))
+    user.require(2, dynamic((2, "1.0"), (1, "10")))
     assert user.change_budget(1) == units("0.9")
     user.record(1, units("0.9"), 0)
     assert user.least_feasible(2) == units("0.9")
@@ -255,8 +255,8 @@ def test_halves_alone_would_overspend_the_whole() -> None:
 def test_infeasible_backward_requirement_spends_nothing() -> None:
     """SPEC §2, project: more than EB is already spent, so the slot adds 0 and the promise is kept."""
     user = OracleUser()
-    user.ask(1, dynamic((1, "1"), (1, "1")))
-    user.ask(2, dynamic((2, "0.3"), (1, "1")))
+    user.require(1, dynamic((1, "1"), (1, "1")))
+    user.require(2, dynamic((2, "0.3"), (1, "1")))
     user.record(1, units("0.5"), units("0.25"))
     assert user.least_feasible(2) == units("0.75")
     assert user.room(2) == user.change_budget(2) == user.offer_distribution(2) == user.offer_absorption(2, 1) == 0
@@ -267,8 +267,8 @@ def test_infeasible_backward_requirement_spends_nothing() -> None:
 def test_one_user_can_make_everybody_rest() -> None:
     """SPEC §6: (1000, 1), then (1, 10): the long share takes up to 999 slots to pay for one large spend."""
     user = OracleUser()
-    user.ask(1, dynamic((1, "100"), (1000, "1")))
-    user.ask(2, dynamic((1, "100"), (1, "10")))
+    user.require(1, dynamic((1, "100"), (1000, "1")))
+    user.require(2, dynamic((1, "100"), (1, "10")))
     user.record(1, user.change_budget(1), 0)
     offer = user.offer_absorption(2, 0)
     assert offer == units("0.5")  # UF of slot 1's declaration
@@ -288,7 +288,7 @@ def test_dynamic_formulas_without_room() -> None:
             last = 0
             for t in range(1, 19):
                 reqs.append(random_dynamic(rng) if not reqs or rng.random() < 0.5 else reqs[-1])
-                user.ask(t, reqs[-1])
+                user.require(t, reqs[-1])
                 eps1, offer = literal_dynamic(reqs, spends, absorb)
                 assert user.change_budget(t) == eps1
                 assert (user.offer_absorption(t, last) if absorb else user.offer_distribution(t)) == offer
@@ -322,8 +322,8 @@ def literal_dynamic(reqs: list[DynamicReq], spends: list[tuple[int, int]], absor
 def twins(epsilon: int, window: int) -> tuple[OracleUser, OracleUser]:
     """One fixed requirement, and the same as a constant forward one whose backward side never binds."""
     fixed, moving = OracleUser(), OracleUser()
-    fixed.ask(1, FixedReq(epsilon, window))
-    moving.ask(1, DynamicReq(100 * epsilon, window, epsilon, window))
+    fixed.require(1, FixedReq(epsilon, window))
+    moving.require(1, DynamicReq(100 * epsilon, window, epsilon, window))
     return fixed, moving
 
 
@@ -378,10 +378,10 @@ def test_dpba_rests_like_pba_and_offers_no_less(leader: str) -> None:
 def test_change_inside_a_live_window() -> None:
     """The old version binds until its last window closes, the new one counts the past; the strictest wins."""
     user = OracleUser()
-    user.ask(1, FixedReq(400, 4))  # share 50; lives until slot 2 + 4 - 1 = 5
+    user.require(1, FixedReq(400, 4))  # share 50; lives until slot 2 + 4 - 1 = 5
     user.record(1, 50, 100)
     user.record(2, 50, 50)
-    user.ask(3, FixedReq(800, 2))  # share 200
+    user.require(3, FixedReq(800, 2))  # share 200
     assert user.room(3) == 400 - 250
     assert user.change_budget(3) == 50  # the least live share
     assert user.offer_distribution(3) == 25  # min((200 - 150)//2, (400 - 50)//2)
@@ -401,19 +401,19 @@ def test_change_inside_a_live_window() -> None:
 def test_absorption_pairs_the_least_share_with_the_shortest_window() -> None:
     """While two versions live, three saved slots count as two shares of 10, if the other window is 2."""
     user = OracleUser()
-    user.ask(1, FixedReq(80, 4))  # share 10
+    user.require(1, FixedReq(80, 4))  # share 10
     user.record(1, 10, 0)
     user.record(2, 10, 0)
-    user.ask(3, FixedReq(800, 2))  # share 200
+    user.require(3, FixedReq(800, 2))  # share 200
     assert user.offer_absorption(3, 0) == 10 * 2
 
 
 def test_stricter_change_counts_the_past() -> None:
     """A smaller new budget finds its window overfull: no room, and no violation as nothing is added."""
     user = OracleUser()
-    user.ask(1, FixedReq(1000, 2))
+    user.require(1, FixedReq(1000, 2))
     user.record(1, 250, 250)
-    user.ask(2, FixedReq(100, 3))
+    user.require(2, FixedReq(100, 3))
     assert user.room(2) == user.room(3) == user.change_budget(2) == user.offer_distribution(2) == 0
     user.record(2, 0, 0)
     user.record(3, 0, 0)
@@ -428,7 +428,7 @@ def test_leave_and_return() -> None:
     """Leaving ends force, not life: who returns finds the old spends and the old version."""
     user = OracleUser()
     assert user.room(1) is None
-    user.ask(1, FixedReq(400, 4))
+    user.require(1, FixedReq(400, 4))
     user.record(1, 50, 100)
     user.leave(2)  # in force 1 … 1, alive until 4
     assert [user.registered(slot) for slot in (1, 2, 3)] == [True, False, False]
@@ -437,7 +437,7 @@ def test_leave_and_return() -> None:
     assert not user.rests(2, 1)
     assert user.room(5) is None
     user.record(2, 0, 0)
-    user.ask(3, FixedReq(4000, 4))
+    user.require(3, FixedReq(4000, 4))
     assert user.registered(3)
     assert user.room(3) == 250
     assert user.change_budget(3) == 50
@@ -452,9 +452,9 @@ def test_leave_and_return() -> None:
 def test_fixed_to_dynamic_and_back() -> None:
     """Versions of both kinds bind side by side until their windows close."""
     user = OracleUser()
-    user.ask(1, FixedReq(600, 3))  # share 100; alive until 3
+    user.require(1, FixedReq(600, 3))  # share 100; alive until 3
     user.record(1, 100, 150)
-    user.ask(2, DynamicReq(400, 2, 800, 4))  # share 100, forward 2 … 5 and 3 … 6
+    user.require(2, DynamicReq(400, 2, 800, 4))  # share 100, forward 2 … 5 and 3 … 6
     assert user.room(2) == 150  # backward: 400 - 250
     assert user.change_budget(2) == 100  # min(100, 100, 200 - 100)
     assert user.offer_distribution(2) == 50  # min((300 - 150)//2, 400//2, 200 - 150, 150 - 100)
@@ -464,7 +464,7 @@ def test_fixed_to_dynamic_and_back() -> None:
     assert user.room(3) == 250  # fixed: 600 - 350; backward: 400 - 100
     assert user.offer_absorption(3, 1) == 100  # min(100 * (3 - 1 - 1), min(200, 400), 200 - 0)
     user.record(3, 100, 100)
-    user.ask(4, FixedReq(120, 1))  # share 60
+    user.require(4, FixedReq(120, 1))  # share 60
     assert user.border(4) == 3  # U(2) = U(3) = 100: one share each, so 1 + 1 and 1 + 2
     assert user.room(4) == 120  # forward of 2: 800 - 300; the backward one was for slots 2 and 3 alone
     assert user.change_budget(4) == 60
@@ -481,40 +481,40 @@ def test_fixed_to_dynamic_and_back() -> None:
 def test_a_second_ask_replaces_the_first() -> None:
     """What is replaced before its slot begins was never in force; a slot that has begun takes no change."""
     user = OracleUser()
-    user.ask(1, FixedReq(10, 5))
-    user.ask(1, FixedReq(1000, 2))
+    user.require(1, FixedReq(10, 5))
+    user.require(1, FixedReq(1000, 2))
     assert user.room(1) == 1000
     user.leave(2)
-    user.ask(2, FixedReq(500, 1))
+    user.require(2, FixedReq(500, 1))
     assert user.registered(2)
     user.leave(3)
     user.record(1, 250, 250)
     assert user.room(2) == 500
     with pytest.raises(ValueError, match="has begun"):
-        user.ask(1, FixedReq(1000, 2))
+        user.require(1, FixedReq(1000, 2))
     with pytest.raises(ValueError, match="has begun"):
         user.leave(1)
     with pytest.raises(ValueError, match="share"):
-        user.ask(2, FixedReq(9, 5))
+        user.require(2, FixedReq(9, 5))
 
 
 def test_violations_are_found() -> None:
     """One unit too many is reported for each kind of window."""
     fixed = OracleUser()
-    fixed.ask(1, FixedReq(100, 2))
+    fixed.require(1, FixedReq(100, 2))
     fixed.record(1, 50, 0)
     fixed.leave(2)
     fixed.record(2, 51, 0)  # the window 1 … 2 touches slot 1
     assert len(fixed.violations()) == 1 and fixed.worst() == Fraction(101, 100)
     forward = OracleUser()
-    forward.ask(1, DynamicReq(1000, 1, 100, 3))
+    forward.require(1, DynamicReq(1000, 1, 100, 3))
     forward.leave(2)
     forward.record(1, 0, 0)
     forward.record(3, 100, 1)
     assert len(forward.violations()) == 1 and "forward" in forward.violations()[0]
     backward = OracleUser()
-    backward.ask(1, DynamicReq(1000, 1, 1000, 1))
-    backward.ask(2, DynamicReq(100, 2, 1000, 1))
+    backward.require(1, DynamicReq(1000, 1, 1000, 1))
+    backward.require(2, DynamicReq(100, 2, 1000, 1))
     backward.record(1, 100, 0)
     assert backward.violations() == []
     backward.record(2, 0, 1)
@@ -530,16 +530,16 @@ def random_dynamic(rng: random.Random) -> DynamicReq:
 
 
 def random_change(rng: random.Random, user: OracleUser, slot: int) -> None:
-    """Now and then somebody joins, changes, leaves or returns, and sometimes thinks twice about it."""
+    """Now and then a person joins, changes, leaves or returns, and sometimes thinks twice about it."""
     for _ in range(rng.choice([0, 0, 0, 1, 1, 2])):
         kind = rng.randrange(5)
         if kind == 0:
             user.leave(slot)
         elif kind <= 2:
             window = rng.randrange(1, 7)
-            user.ask(slot, FixedReq(rng.randrange(2 * window, 400), window))
+            user.require(slot, FixedReq(rng.randrange(2 * window, 400), window))
         else:
-            user.ask(slot, random_dynamic(rng))
+            user.require(slot, random_dynamic(rng))
 
 
 def whole_offer(rng: random.Random, offer: int) -> int:
@@ -593,7 +593,7 @@ def test_promise_on_steered_histories(profile: str, histories: int) -> None:
             spends = run.judge.spends(person)
             for slot, (promised, spent) in enumerate(zip(run.judge.promises(person), spends, strict=True), start=1):
                 if promised != before:
-                    user.leave(slot) if promised is None else user.ask(slot, promised)
+                    user.leave(slot) if promised is None else user.require(slot, promised)
                 before = promised
                 room = user.room(slot)
                 assert spent <= (0 if room is None else room), f"{person} in slot {slot}\n{run.history}"

@@ -18,25 +18,25 @@ from wevent.cohorts.requirement import Requirement
 def test_it_agrees_with_the_oracle(data: bytes) -> None:
     """Broken or not, and by how much at worst: the same answer for any requirements and any spends."""
     tape, record, oracle = Tape(data), Record(), OracleUser()
-    asked: Requirement | None = None
+    required: Requirement | None = None
     slot = 0
     while tape:
         slot += 1
         what = tape.number(6)
         if what == 0:
-            asked = fixed(14 + tape.number(40), 1 + tape.number(5))
+            required = fixed(14 + tape.number(40), 1 + tape.number(5))
         elif what == 1:
             forward = 14 + tape.number(40), 1 + tape.number(5)
-            asked = dynamic(forward, (1 + tape.number(40), 1 + tape.number(5)))
+            required = dynamic(forward, (1 + tape.number(40), 1 + tape.number(5)))
         elif what == 2:
-            asked = None
-        if asked is None:
+            required = None
+        if required is None:
             oracle.leave(slot)
         else:
-            oracle.ask(slot, for_oracle(asked))
-        change_budget, publish_budget = (0, 0) if asked is None else (tape.number(9), tape.one_of([0, 0, 3, 20]))
+            oracle.require(slot, for_oracle(required))
+        change_budget, publish_budget = (0, 0) if required is None else (tape.number(9), tape.one_of([0, 0, 3, 20]))
         oracle.record(slot, change_budget, publish_budget)
-        record.note(asked, change_budget + publish_budget)
+        record.note(required, change_budget + publish_budget)
     promises = record.promises()
     assert (violations(record.spends, promises) == []) == (oracle.violations() == [])
     assert worst(record.spends, promises) == oracle.worst()

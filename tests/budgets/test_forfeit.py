@@ -42,17 +42,17 @@ def test_nobody_has_room_until_the_hold_is_over(recipe: object, fast: bool) -> N
     publisher.forfeit(hold=6)  # slot 2
     twin = made()
     twin.restore(publisher.to_bytes())
-    for one in (publisher, twin):
-        one.join("back", Dynamic((1, 1)))
-        one.join("gone", Fixed(1, 1))
-        one.join("new", Fixed(1, 1))
-        one.join("newer", Dynamic((1, 1), (1, 1)))
+    for stream in (publisher, twin):
+        stream.join("back", Dynamic((1, 1)))
+        stream.join("gone", Fixed(1, 1))
+        stream.join("new", Fixed(1, 1))
+        stream.join("newer", Dynamic((1, 1), (1, 1)))
         for slot in range(3, 10):
             for user in (*people, "new", "newer"):
-                assert (room_of(one, user) > 0) == (slot >= 8), (user, slot)
-            one.step(Slot(slot))
-            assert one.trace is not None
-            assert one.trace.spent.any() == (slot >= 8)
+                assert (room_of(stream, user) > 0) == (slot >= 8), (user, slot)
+            stream.step(Slot(slot))
+            assert stream.trace is not None
+            assert stream.trace.spent.any() == (slot >= 8)
 
 
 @pytest.mark.parametrize("fast", FAST)
@@ -83,7 +83,7 @@ def test_individual_rows_and_numpy_agree_after_forfeits(schedule: Schedule, seed
     register = Register.from_rows({k: requirement() for k in range(7)})
     sides = [Membership(register, Ledger(fast=fast), dynamic=True) for fast in (False, True)]
     for _ in range(40):
-        user, asked = int(rng.integers(0, 10)), requirement()
+        user, required = int(rng.integers(0, 10)), requirement()
         leaves, gives_up, hold, published = (
             rng.random() < 0.2,
             rng.random() < 0.1,
@@ -92,11 +92,11 @@ def test_individual_rows_and_numpy_agree_after_forfeits(schedule: Schedule, seed
         )
         for side in sides:
             if user not in side.register:
-                side.join(user, asked)
+                side.join(user, required)
             elif leaves:
                 side.leave(user)
             else:
-                side.change(user, asked)
+                side.change(user, required)
             side.begin_slot()
         rooms = [side.ledger.room()[side.rows()[side.rows() >= 0]] for side in sides]
         assert rooms[0].tolist() == rooms[1].tolist()

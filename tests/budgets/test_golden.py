@@ -49,21 +49,21 @@ def declared(user: int, slot: int) -> Dynamic:
     return dynamic((units(ahead[1]), ahead[0]), (units(back[1]), back[0]))
 
 
-Line = tuple[list[int], list[int], list[float], str]  # part 1, offers, borders, how the slot ended
-Ask = Callable[[int], Requirement]  # what a user asks for in a slot
-Run = Callable[[Schedule, Sequence[Ask], int, Collection[int], bool], list[Line]]
+Line = tuple[list[int], list[int], list[float], str]  # change budgets, offers, borders, how the slot ended
+RequirementAt = Callable[[int], Requirement]  # what a user requires in a slot
+Run = Callable[[Schedule, Sequence[RequirementAt], int, Collection[int], bool], list[Line]]
 
 
 def through_ledger(
-    schedule: Schedule, asks: Sequence[Ask], slots: int, publish: Collection[int], fast: bool
+    schedule: Schedule, requires: Sequence[RequirementAt], slots: int, publish: Collection[int], fast: bool
 ) -> list[Line]:
-    """Part 1, offers, borders and ending of each slot, from a ledger alone."""
-    pair = Pair(schedule, {user: ask(1) for user, ask in zip(USERS, asks, strict=False)}, fast=fast)
+    """Change budgets, offers, borders and ending of each slot, from a ledger alone."""
+    pair = Pair(schedule, {user: require(1) for user, require in zip(USERS, requires, strict=False)}, fast=fast)
     lines: list[Line] = []
     for slot in range(1, slots + 1):
         if slot > 1:
-            for user, ask in zip(USERS, asks, strict=False):
-                pair.ask(user, ask(slot))
+            for user, require in zip(USERS, requires, strict=False):
+                pair.require(user, require(slot))
         offer: Offer = pair.offer()
         views = list(pair.views(offer).values())
         ending = "nullified" if offer.nullified else "published" if slot in publish else "skipped"
@@ -74,17 +74,17 @@ def through_ledger(
 
 
 def through_publisher(
-    schedule: Schedule, asks: Sequence[Ask], slots: int, publish: Collection[int], fast: bool
+    schedule: Schedule, requires: Sequence[RequirementAt], slots: int, publish: Collection[int], fast: bool
 ) -> list[Line]:
     """The same from the trace of a publisher whose decisions are forced."""
-    register = Register.from_rows({user: ask(1) for user, ask in zip(USERS, asks, strict=False)})
+    register = Register.from_rows({user: require(1) for user, require in zip(USERS, requires, strict=False)})
     mechanism = Mechanism("forced", lambda: schedule, lambda: Forced(publish))
     publisher = Publisher(register, 2, mechanism, noise=SeededNoise(1), history_slots=8, fast=fast)
     lines: list[Line] = []
     for slot in range(1, slots + 1):
         if slot > 1:
-            for user, ask in zip(USERS, asks, strict=False):
-                publisher.change(user, ask(slot))
+            for user, require in zip(USERS, requires, strict=False):
+                publisher.change(user, require(slot))
         release = publisher.step(Slot(slot, {USERS[0]: 1}))
         trace = publisher.trace
         assert trace is not None and trace.slot == slot
@@ -100,7 +100,7 @@ def through_publisher(
 both = pytest.mark.parametrize("run", [through_ledger, through_publisher])
 
 
-def constant(requirement: Requirement) -> Ask:
+def constant(requirement: Requirement) -> RequirementAt:
     return lambda slot: requirement
 
 
@@ -108,8 +108,8 @@ def constant(requirement: Requirement) -> Ask:
 @both
 @pytest.mark.parametrize("schedule", [Distribution(), DynamicDistribution()])
 def test_pbd(run: Run, schedule: Schedule, fast: bool) -> None:
-    """SPEC §5: E/4 each at slot 1; E1/8, E2/4, E3/8 at slot 3; part 1 is the share in every slot."""
-    lines = run(schedule, [constant(ask) for ask in FIXED], 3, {1, 3}, fast)
+    """SPEC §5: E/4 each at slot 1; E1/8, E2/4, E3/8 at slot 3; the change budget is the share in every slot."""
+    lines = run(schedule, [constant(require) for require in FIXED], 3, {1, 3}, fast)
     assert [line[1] for line in lines[::2]] == [[E // 4] * 3, [E // 8, E // 4, E // 8]]
     assert [line[0] for line in lines] == [[E // 8, E // 4, E // 6]] * 3
     assert [line[3] for line in lines] == ["published", "skipped", "published"]
@@ -120,7 +120,7 @@ def test_pbd(run: Run, schedule: Schedule, fast: bool) -> None:
 @pytest.mark.parametrize("schedule", [Absorption(), DynamicAbsorption()])
 def test_pba(run: Run, schedule: Schedule, fast: bool) -> None:
     """SPEC §5: shares at 1, twice the shares at 3, slot 4 nullified, shares again at 5."""
-    lines = run(schedule, [constant(ask) for ask in FIXED], 5, {1, 3, 5}, fast)
+    lines = run(schedule, [constant(require) for require in FIXED], 5, {1, 3, 5}, fast)
     share = [E // 8, E // 4, E // 6]
     assert lines[0][1] == lines[4][1] == share
     assert lines[2][1] == [2 * a for a in share]
@@ -132,7 +132,7 @@ def test_pba(run: Run, schedule: Schedule, fast: bool) -> None:
 @fast
 @both
 def test_dpbd(run: Run, fast: bool) -> None:
-    """SPEC §6: the printed table of DPBD, part 1 and offers of three users, to the last unit."""
+    """SPEC §6: the printed table of DPBD, change budgets and offers of three users, to the last unit."""
     table = [
         "0.3/0.5   0.3/0.3  0.2/0.3",
         "0.3/0.35  0.4/0.25 0.2/0.15",
@@ -140,8 +140,8 @@ def test_dpbd(run: Run, fast: bool) -> None:
         "0.3/0.175 0.7/0.4  0.1/0.15",
         "0.2/0.2   0.5/0.5  0.1/0.15",
     ]
-    asks = [lambda slot, user=user: declared(user, slot) for user in range(3)]
-    for line, printed in zip(run(DynamicDistribution(), asks, 5, {1, 3}, fast), table, strict=True):
+    requires = [lambda slot, user=user: declared(user, slot) for user in range(3)]
+    for line, printed in zip(run(DynamicDistribution(), requires, 5, {1, 3}, fast), table, strict=True):
         pairs = [cell.split("/") for cell in printed.split()]
         assert line[0] == [units(change_budget) for change_budget, _ in pairs]
         assert line[1] == [units(offer) for _, offer in pairs]
@@ -158,8 +158,8 @@ def test_dpba(run: Run, fast: bool) -> None:
         ("0.1 0.2 0.2", "3.6667 3.7143 3.3333"),
         ("0.4 0.6 0.3", "4 4 4"),
     ]
-    asks = [lambda slot, user=user: declared(user, slot) for user in range(3)]
-    lines = run(DynamicAbsorption(), asks, 5, {1, 3, 5}, fast)
+    requires = [lambda slot, user=user: declared(user, slot) for user in range(3)]
+    lines = run(DynamicAbsorption(), requires, 5, {1, 3, 5}, fast)
     for line, (offers, borders) in zip(lines, table, strict=True):
         assert line[1] == [units(offer) for offer in offers.split()]
         assert [round(border, 4) for border in line[2]] == [float(border) for border in borders.split()]
@@ -199,7 +199,7 @@ def test_resting_alone_leaves_the_others_their_offers(fast: bool) -> None:
     pair = Pair(DynamicAbsorption(), people, privacy=Privacy(rest="own"), fast=fast)
     for slot in range(1, 6):
         if slot == 2:
-            pair.ask("user-1", short)
+            pair.require("user-1", short)
         offer = pair.offer()
         views = pair.views(offer)
         assert not offer.nullified
@@ -212,7 +212,7 @@ def test_resting_alone_leaves_the_others_their_offers(fast: bool) -> None:
 def test_ledgers_without_a_publisher_need_nothing_else() -> None:
     """The printed trace of PBD from rows that were opened by hand, without any membership."""
     ledger = Ledger()
-    rows = [ledger.open_row(ask, 1) for ask in FIXED]
+    rows = [ledger.open_row(require, 1) for require in FIXED]
     offers = []
     for slot in (1, 2, 3):
         offer = ledger.offer(Distribution())

@@ -28,10 +28,10 @@ def played(tape: Tape, fast: bool, *, absorb: bool = False) -> Pair:
     while tape:
         what, who = tape.number(8), tape.one_of(USERS)
         if what == 0:
-            pair.ask(who, fixed(14 + tape.number(200), 1 + tape.number(6)))
+            pair.require(who, fixed(14 + tape.number(200), 1 + tape.number(6)))
         elif what == 1:
             sides = (14 + tape.number(200), 1 + tape.number(6)), (14 + tape.number(200), 1 + tape.number(6))
-            pair.ask(who, dynamic(*sides))
+            pair.require(who, dynamic(*sides))
         elif what == 2 and who != USERS[0]:
             pair.leave(who)
         pair.close(pair.offer(), tape.one_of(["publish", "skip", "lose"]))
@@ -137,8 +137,8 @@ def test_settling_needs_a_charge(published: bool) -> None:
     assert ledger.slot == 1 and not ledger.charged
 
 
-def test_only_part_2_is_refunded() -> None:
-    """After a skipped slot part 1 is gone and part 2 is back; after a published or lost one both are gone."""
+def test_only_the_publish_budget_is_refunded() -> None:
+    """A skipped slot costs the change budget alone; a published or lost one costs the publish budget as well."""
     left = {}
     for ending in ("skip", "publish", "lose"):
         ledger = Ledger()
@@ -156,7 +156,7 @@ def test_only_part_2_is_refunded() -> None:
 
 
 def test_an_unsettled_charge_is_lost() -> None:
-    """Whoever asks for the next offer without settling pays the whole charge, and the slot is over."""
+    """The next offer without a settlement makes the slot lost: the whole charge stays."""
     ledger = Ledger()
     ledger.open_row(fixed(80, 4), 1)
     ledger.charge(ledger.offer(Distribution()))
@@ -215,21 +215,21 @@ def test_asking_is_free(fast: bool, data: bytes) -> None:
 @fast
 @pytest.mark.parametrize("absorb", [False, True])
 def test_hundreds_of_different_requirements(absorb: bool, fast: bool) -> None:
-    """Two people who never ask for the same thing twice get what they would get from a ledger of their own."""
+    """Two people who never require the same get what they would get from a ledger of their own."""
     schedule = DynamicAbsorption() if absorb else DynamicDistribution()
     first = dynamic((1000, 3))
     pair = Pair(schedule, {USERS[0]: first, USERS[1]: first}, fast=fast)
     alone = [Pair(schedule, {user: first}) for user in USERS[:2]]
     for slot in range(2, 402):
         for k, user in enumerate(USERS[:2]):
-            asked = dynamic((1000 + 2 * slot + k, 1 + slot % 5), (1500 + slot, 1 + slot % 7))
+            required = dynamic((1000 + 2 * slot + k, 1 + slot % 5), (1500 + slot, 1 + slot % 7))
             for each in (pair, alone[k]):
-                each.members.change(user, asked)
+                each.members.change(user, required)
         offer, single = pair.offer(), [each.offer() for each in alone]
         rows = pair.members.rows()
-        assert offer.change_budget[rows].tolist() == [int(one.change_budget[0]) for one in single]
+        assert offer.change_budget[rows].tolist() == [int(own.change_budget[0]) for own in single]
         if not absorb:  # one who rests makes the other rest
-            assert offer.publish_budget[rows].tolist() == [int(one.publish_budget[0]) for one in single]
+            assert offer.publish_budget[rows].tolist() == [int(own.publish_budget[0]) for own in single]
         for each in (pair, *alone):
             each.ledger.charge(each.ledger.offer(schedule))
             each.ledger.settle(published=not absorb and slot % 3 == 0)

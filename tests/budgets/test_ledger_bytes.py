@@ -23,40 +23,40 @@ def play(pair: Pair, tape: Tape, slots: int) -> None:
     for _ in range(slots):
         what, who = tape.number(6), tape.one_of(USERS)
         if what == 0:
-            pair.ask(who, fixed(14 + tape.number(250), 1 + tape.number(6)))
+            pair.require(who, fixed(14 + tape.number(250), 1 + tape.number(6)))
         elif what == 1:
             sides = (14 + tape.number(250), 1 + tape.number(6)), (14 + tape.number(250), 1 + tape.number(6))
-            pair.ask(who, dynamic(*sides))
+            pair.require(who, dynamic(*sides))
         elif what == 2:
             pair.leave(who)
         pair.close(pair.offer(), tape.one_of(["publish", "skip", "lose"]))
 
 
-def same(one: Offer, other: Offer) -> bool:
+def same(first: Offer, second: Offer) -> bool:
     return (
-        (one.slot, one.nullified) == (other.slot, other.nullified)
-        and np.array_equal(one.change_budget, other.change_budget)
-        and np.array_equal(one.publish_budget, other.publish_budget)
+        (first.slot, first.nullified) == (second.slot, second.nullified)
+        and np.array_equal(first.change_budget, second.change_budget)
+        and np.array_equal(first.publish_budget, second.publish_budget)
     )
 
 
-def go_on(one: Ledger, other: Ledger, schedule: Schedule, rows: list[int], tape: Tape, slots: int) -> None:
+def go_on(first: Ledger, second: Ledger, schedule: Schedule, rows: list[int], tape: Tape, slots: int) -> None:
     """The same requests to both; every answer must be the same."""
     for _ in range(slots):
         if tape.number(3) == 0 and rows:
             row = tape.one_of(rows)
             forward = 20 + tape.number(250), 1 + tape.number(9)
-            asked = dynamic(forward, (14 + tape.number(250), 1 + tape.number(9)))
-            for ledger in (one, other):
-                ledger.require(row, asked)
-        offers = one.offer(schedule), other.offer(schedule)
+            required = dynamic(forward, (14 + tape.number(250), 1 + tape.number(9)))
+            for ledger in (first, second):
+                ledger.require(row, required)
+        offers = first.offer(schedule), second.offer(schedule)
         assert same(*offers)
-        assert np.array_equal(one.room(), other.room()) and np.array_equal(one.borders(), other.borders())
+        assert np.array_equal(first.room(), second.room()) and np.array_equal(first.borders(), second.borders())
         publish = tape.number(2) == 1
-        for ledger, offer in zip((one, other), offers, strict=True):
+        for ledger, offer in zip((first, second), offers, strict=True):
             ledger.charge(offer)
             ledger.settle(publish)
-    assert one.to_bytes() == other.to_bytes()
+    assert first.to_bytes() == second.to_bytes()
 
 
 @fast

@@ -29,7 +29,7 @@ tapes = st.binary(min_size=60, max_size=140)
 
 
 def read_requirement(tape: Tape, *, flips: bool) -> Callable[[int], Requirement]:
-    """Something to ask for, given how far the budget is moved so that nobody else has it."""
+    """A requirement, given how far the budget is moved so that nobody else has it."""
     is_dynamic, E, w = tape.number(2) and flips, tape.one_of(BUDGETS), 1 + tape.number(7)
     EB, wB = tape.one_of(BUDGETS), 1 + tape.number(7)
     return lambda move: dynamic((E + move, w), (EB, wB)) if is_dynamic else fixed(E + move, w)
@@ -43,7 +43,7 @@ def play(pair: Pair, tape: Tape, *, alone: bool, flips: bool) -> None:
         for _ in range(tape.number(4)):
             who, what = tape.number(3), tape.number(6)
             if what < 4:
-                pair.ask(USERS[who], table[what](2_000_000_000 * who if alone else 0))
+                pair.require(USERS[who], table[what](2_000_000_000 * who if alone else 0))
             elif what == 4:
                 pair.leave(USERS[who])
         singles = own_rows(pair.members)
@@ -66,8 +66,8 @@ def play(pair: Pair, tape: Tape, *, alone: bool, flips: bool) -> None:
             else:
                 assert view.room <= room
                 assert view.change_budget <= view.oracle.change_budget(pair.slot)
-                # A cohort that takes somebody in spent as much in all, not in part 2; and rests are paid for by
-                # those who are remembered. Both change the pace, neither changes the room.
+                # A cohort that takes a person in spent as much in total, not in publish budgets; and those who are
+                # remembered pay for rests. Both change the pace, neither changes the room.
                 pace = user in merged or (pair.absorbs and (merged or pair.history_slots < 64))
                 assert view.publish_budget <= wanted[user][1] or pace
             assert view.change_budget + view.publish_budget <= view.room
@@ -118,7 +118,7 @@ def test_alone_in_a_row_the_ledger_is_the_oracle(schedule: type[Schedule], rest:
 @given(data=tapes)
 @settings(max_examples=15, deadline=None)
 def test_forgetting_closed_windows_changes_nothing(schedule: type[Schedule], fast: bool, data: bytes) -> None:
-    """With the longest window as horizon, people and rows are forgotten; the numbers stay the oracle's."""
+    """With the longest window as history_slots, people and rows are forgotten; the numbers stay the oracle's."""
     forgetting(schedule, fast, data)
 
 
@@ -131,7 +131,7 @@ def test_in_shared_rows_the_ledger_is_never_more_generous(
 ) -> None:
     """People of equal requirements share rows: no room above the oracle's, and every promise is kept.
 
-    With a horizon of 1 windows also reach into slots that were forgotten.
+    With history_slots=1, windows also reach into slots that were forgotten.
     """
     shared(schedule, rest, history_slots, fast, data)
 

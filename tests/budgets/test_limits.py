@@ -1,4 +1,4 @@
-"""What an operator lets people ask for, relative to each other."""
+"""What an operator lets people require, relative to each other."""
 
 from __future__ import annotations
 

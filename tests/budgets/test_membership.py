@@ -72,19 +72,19 @@ def test_a_newcomer_joins_the_older_cohort(fast: bool) -> None:
     """Joining an older cohort is fine: its row recorded at least what the newcomer spent."""
     pair = Pair(DynamicDistribution(), {"user-0": A}, fast=fast)
     run(pair, 2, publish=True)
-    pair.ask("user-1", A)
+    pair.require("user-1", A)
     rows = pair.members.rows()
     assert rows[0] == rows[1]
     assert room_of(pair, "user-1") < ONE
 
 
 @fast
-def test_whoever_changes_takes_the_past_along(fast: bool) -> None:
+def test_who_changes_takes_the_past_along(fast: bool) -> None:
     """A changed user leaves the shared row with a copy of its past, which the new requirement counts."""
     pair = Pair(DynamicDistribution(), {"user-0": A, "user-1": A}, fast=fast)
     run(pair, 2, publish=True)
     spent = ONE - room_of(pair, "user-1")
-    pair.ask("user-0", fixed(3 * ONE, 3))
+    pair.require("user-0", fixed(3 * ONE, 3))
     rows = pair.members.rows()
     assert rows[0] != rows[1]
     assert room_of(pair, "user-0") == ONE - spent  # the old version decides while it lives
@@ -96,15 +96,15 @@ def test_whoever_changes_takes_the_past_along(fast: bool) -> None:
 
 
 @fast
-@pytest.mark.parametrize("asked", [A, B, dynamic((2 * ONE, 2))])
+@pytest.mark.parametrize("required", [A, B, dynamic((2 * ONE, 2))])
 @pytest.mark.parametrize("first", [A, dynamic((ONE, 3), (ONE, 3))])
-def test_who_returns_finds_the_old_spends(first: Requirement, asked: Requirement, fast: bool) -> None:
+def test_who_returns_finds_the_old_spends(first: Requirement, required: Requirement, fast: bool) -> None:
     """Leaving and joining again before the next slot leaves no more room than staying."""
     pair = Pair(DynamicDistribution(), {"user-0": first, "user-1": A}, fast=fast)
     run(pair, 2, publish=True)
     left = room_of(pair, "user-0")
     pair.leave("user-0")
-    pair.ask("user-0", asked)
+    pair.require("user-0", required)
     oracle = pair.oracles["user-0"].room(pair.slot)
     assert oracle is not None
     assert room_of(pair, "user-0") == oracle
@@ -119,9 +119,9 @@ def test_joining_and_leaving_before_a_slot_leaves_nothing_behind(fast: bool) -> 
     pair = Pair(DynamicDistribution(), {"user-0": A}, fast=fast)
     run(pair, 1)
     for _ in range(3):
-        pair.ask("user-1", A)
-        pair.ask("user-1", B)
-        pair.ask("user-1", A)
+        pair.require("user-1", A)
+        pair.require("user-1", B)
+        pair.require("user-1", A)
         pair.leave("user-1")
     assert "user-1" not in pair.members.register
     assert pair.ledger.all_sizes.sum() == 1
@@ -135,15 +135,15 @@ def test_a_row_is_freed_once(fast: bool) -> None:
     pair = Pair(Distribution(), {"user-0": A, "user-1": B}, history_slots=4)
     for slot in range(1, 12):
         if slot == 2:
-            pair.ask("user-1", A)
+            pair.require("user-1", A)
         if slot == 6:
             pair.leave("user-1")
         if slot == 7:
-            pair.ask("user-1", A)
+            pair.require("user-1", A)
         run(pair, 1)
     assert not own_rows(pair.members)
-    for user, asked in (("user-2", 2), ("user-3", 3), ("user-4", 4)):
-        pair.ask(user, fixed(asked * 7, 1))
+    for user, required in (("user-2", 2), ("user-3", 3), ("user-4", 4)):
+        pair.require(user, fixed(required * 7, 1))
     assert len(set(pair.members.rows().tolist())) == 4
     run(pair, 3, publish=True)
 
@@ -156,10 +156,10 @@ def test_a_row_left_for_a_fixed_requirement_is_freed_once(fast: bool) -> None:
     run(pair, 2)
     pair.leave("user-1")
     run(pair, 1)
-    pair.ask("user-1", A)
+    pair.require("user-1", A)
     run(pair, 9)
     for user in ("user-2", "user-3", "user-4"):
-        pair.ask(user, moving)
+        pair.require(user, moving)
     assert len(set(pair.members.rows().tolist())) == 5
     run(pair, 3, publish=True)
 
@@ -170,19 +170,19 @@ def test_a_merge_is_not_undone_by_a_refused_slot(afterwards: str) -> None:
     pair = Pair(Distribution(), {"user-0": A, "user-1": B}, history_slots=4)
     for slot in range(1, 8):
         if slot == 2:
-            pair.ask("user-1", A)
+            pair.require("user-1", A)
         if slot == 6:
             pair.leave("user-1")
         if slot == 7:
-            pair.ask("user-1", A)
+            pair.require("user-1", A)
         run(pair, 1)
     pair.members.begin_slot()  # the slot is refused after this, for bad input say
     assert pair.members.rows()[0] == pair.members.rows()[1]
     if afterwards == "leave and return":
         pair.leave("user-1")
-    pair.ask("user-1", B)
+    pair.require("user-1", B)
     for user in ("user-2", "user-3", "user-4"):
-        pair.ask(user, fixed(ONE + int(user[-1]), 2))
+        pair.require(user, fixed(ONE + int(user[-1]), 2))
     check_invariant(pair.members)
     assert len(set(pair.members.rows().tolist())) == 5
     oracle = pair.oracles["user-1"].room(pair.slot)
@@ -196,7 +196,7 @@ def test_rows_merge_once_a_cohort_dominates_them() -> None:
     """A row of one's own ends when the cohort has recorded at least as much in every remembered slot."""
     pair = Pair(Distribution(), {"user-0": A, "user-1": B})
     run(pair, 1)
-    pair.ask("user-1", A)
+    pair.require("user-1", A)
     run(pair, 1)
     assert pair.members.merge() == 0  # a larger share was spent in slot 1, under B
     run(pair, 128)
@@ -209,7 +209,7 @@ def test_no_merge_while_a_declaration_binds() -> None:
     rich = fixed(40 * ONE, 2)
     pair = Pair(DynamicDistribution(), {"user-0": rich, "user-1": dynamic((ONE, 9))}, history_slots=16)
     run(pair, 1, publish=True)
-    pair.ask("user-1", rich)
+    pair.require("user-1", rich)
     for slot in range(2, 14):
         moved = pair.members.merge()
         assert moved == (slot == 10)
@@ -224,13 +224,13 @@ def test_no_merge_while_a_declaration_binds() -> None:
 
 
 @fast
-@pytest.mark.parametrize("asked", [fixed(9 * ONE, 6), dynamic((9 * ONE, 1), (9 * ONE, 6))])
-def test_a_window_into_forgotten_slots_leaves_no_room(asked: Requirement, fast: bool) -> None:
+@pytest.mark.parametrize("required", [fixed(9 * ONE, 6), dynamic((9 * ONE, 1), (9 * ONE, 6))])
+def test_a_window_into_forgotten_slots_leaves_no_room(required: Requirement, fast: bool) -> None:
     """What was spent there is unknown, so nothing may be spent until the window has left it; no exception."""
     pair = Pair(DynamicDistribution(), {"user-0": fixed(ONE, 2)}, history_slots=1, fast=fast)
     run(pair, 9, publish=True)
     assert pair.ledger.span == 2
-    pair.ask("user-0", asked)
+    pair.require("user-0", required)
     for slot in range(10, 18):
         known = slot - 6 + 1 >= 9  # slot 9 is the oldest that a span of 2 remembers
         assert room_of(pair, "user-0") == (pair.oracles["user-0"].room(slot) if known else 0)
@@ -240,9 +240,9 @@ def test_a_window_into_forgotten_slots_leaves_no_room(asked: Requirement, fast: 
 
 
 @fast
-@pytest.mark.parametrize("asked", [fixed(ONE, 6), dynamic((ONE, 1), (ONE, 6))])
+@pytest.mark.parametrize("required", [fixed(ONE, 6), dynamic((ONE, 1), (ONE, 6))])
 @pytest.mark.parametrize("through", ["alone", "a cohort", "a change"])
-def test_who_was_forgotten_gets_no_fresh_budget(asked: Requirement, through: str, fast: bool) -> None:
+def test_who_was_forgotten_gets_no_fresh_budget(required: Requirement, through: str, fast: bool) -> None:
     """Forgotten after short windows, back with a long one: it reaches the old spends, so there is no room yet."""
     pair = Pair(DynamicDistribution(), {"user-0": fixed(ONE, 1), "user-1": fixed(2, 1)}, history_slots=1, fast=fast)
     run(pair, 3, publish=True)
@@ -250,12 +250,12 @@ def test_who_was_forgotten_gets_no_fresh_budget(asked: Requirement, through: str
     run(pair, 2)
     assert not pair.members._departed  # forgotten: slot 3 is out of every window so far
     if through == "a cohort":
-        pair.ask("user-2", asked)
+        pair.require("user-2", required)
         run(pair, 1, publish=True)
     if through == "a change":
-        pair.ask("user-0", fixed(2, 1))
+        pair.require("user-0", fixed(2, 1))
         run(pair, 1)
-    pair.ask("user-0", asked)
+    pair.require("user-0", required)
     for _ in range(8):
         oracle = pair.oracles["user-0"].room(pair.slot)
         assert oracle is not None
@@ -267,11 +267,11 @@ def test_who_was_forgotten_gets_no_fresh_budget(asked: Requirement, through: str
 
 @fast
 def test_who_joins_later_has_no_forgotten_slots(fast: bool) -> None:
-    """A long window of somebody new counts no past, so it has room at once."""
+    """A long window of a newcomer counts no past, so it has room at once."""
     pair = Pair(DynamicDistribution(), {"user-0": fixed(ONE, 2)}, history_slots=1, fast=fast)
     run(pair, 9, publish=True)
-    pair.ask("user-1", fixed(ONE, 50))
-    pair.ask("user-2", dynamic((ONE, 50), (ONE, 60)))
+    pair.require("user-1", fixed(ONE, 50))
+    pair.require("user-2", dynamic((ONE, 50), (ONE, 60)))
     assert room_of(pair, "user-1") == room_of(pair, "user-2") == ONE
 
 
@@ -294,7 +294,7 @@ def test_reject_names_the_least_feasible_budget(first: Requirement, fast: bool) 
         pair.members.change("user-0", dynamic((ONE, 3), (spent - 1, 5)))
     assert refused.value.fields["least"] == Decimal(spent).scaleb(-9)
     assert (pair.ledger.to_bytes(), pair.members.rows().tolist()) == before
-    pair.ask("user-0", dynamic((ONE, 3), (spent, 5)))
+    pair.require("user-0", dynamic((ONE, 3), (spent, 5)))
     assert room_of(pair, "user-0") == 0
     run(pair, 5, publish=True)
     assert pair.oracles["user-0"].violations() == []
@@ -305,7 +305,7 @@ def test_project_spends_nothing_in_that_slot(fast: bool) -> None:
     """By default the same declaration is accepted and its user spends 0 while it is infeasible."""
     pair = Pair(DynamicAbsorption(), {"user-0": dynamic((ONE, 3))}, fast=fast)
     run(pair, 1, publish=True)
-    pair.ask("user-0", dynamic((ONE, 3), (1, 2)))
+    pair.require("user-0", dynamic((ONE, 3), (1, 2)))
     offer = pair.offer()
     assert pair.ledger.room().tolist() == offer.change_budget.tolist() == offer.publish_budget.tolist() == [0]
     pair.close(offer, "publish")
@@ -342,7 +342,7 @@ def test_a_return_is_refused_as_a_whole(fast: bool) -> None:
         pair.members.join("user-0", dynamic((ONE, 9), (1, 2)))
     assert pair.ledger.to_bytes() == before
     assert "user-0" not in pair.members.register
-    pair.ask("user-0", B)
+    pair.require("user-0", B)
     oracle = pair.oracles["user-0"].room(pair.slot)
     assert room_of(pair, "user-0") == oracle
 
@@ -403,7 +403,7 @@ def test_a_refused_call_changes_nothing(
 
 
 def test_limits_hold_from_the_start() -> None:
-    """A register that asks for more than the operator allows is refused, and the limit is named."""
+    """A register that requires more than the operator allows is refused, and the limit is named."""
     strict = Ledger(Privacy(limits=Limits(epsilon=0.5, window=10)))
     with pytest.raises(InvalidRequirement, match=r"0\.5"):
         Membership(Register.from_rows({"user-0": A}), strict, dynamic=False)
@@ -419,7 +419,7 @@ def test_dynamic_requirements_need_a_dynamic_mechanism() -> None:
 
 
 def test_who_has_left_declares_nothing() -> None:
-    """A declaration for the position of somebody who left is refused."""
+    """A declaration for the position of a person who left is refused."""
     pair = Pair(DynamicDistribution(), {"user-0": A, "user-1": dynamic((ONE, 2))})
     run(pair, 1)
     pair.leave("user-0")
@@ -456,8 +456,8 @@ def test_people_who_come_and_go_do_not_pile_up(fast: bool) -> None:
     members, held = pair.members, []
     for slot in range(1, 841):
         guest = f"user-{slot}"
-        asks: list[Requirement] = [A, fixed(ONE + slot % 7, 2), dynamic((ONE, 3))]
-        members.join(guest, asks[slot % 3])
+        requires: list[Requirement] = [A, fixed(ONE + slot % 7, 2), dynamic((ONE, 3))]
+        members.join(guest, requires[slot % 3])
         if slot % 2:
             members.change(guest, B)
         pair.ledger.charge(pair.offer())

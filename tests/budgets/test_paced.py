@@ -1,4 +1,4 @@
-"""Paced publishing: equal parts that the windows always leave, intervals that are foretold, and a tenth for looking."""
+"""Paced publishing: equal parts that the windows always leave, intervals by forecast, a tenth for detecting change."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from wevent.units import Units
 requirements = st.lists(st.tuples(st.integers(10**6, ONE), st.integers(1, 40)), min_size=1, max_size=4)
 
 
-def ledger(asked: list[tuple[int, int]]) -> Ledger:
+def ledger(required: list[tuple[int, int]]) -> Ledger:
     made = Ledger(history_slots=40)
-    for epsilon, window in asked:
+    for epsilon, window in required:
         made.open_row(fixed(epsilon, window), 1)
     return made
 
@@ -35,10 +35,10 @@ def close(made: Ledger, schedule: Paced) -> Units:
 
 @given(requirements, st.integers(1, 50))
 @settings(deadline=None, max_examples=40)
-def test_every_publication_gets_its_part(asked: list[tuple[int, int]], interval: int) -> None:
+def test_every_publication_gets_its_part(required: list[tuple[int, int]], interval: int) -> None:
     """At a constant interval everybody always offers E / ceil(w/k) in full, and nothing between."""
-    made, schedule = ledger(asked), Paced(interval)
-    parts = [epsilon // -(-window // interval) for epsilon, window in asked]
+    made, schedule = ledger(required), Paced(interval)
+    parts = [epsilon // -(-window // interval) for epsilon, window in required]
     published = 0
     for _ in range(130):
         offered = close(made, schedule)
@@ -49,18 +49,18 @@ def test_every_publication_gets_its_part(asked: list[tuple[int, int]], interval:
 
 @given(requirements, st.lists(st.booleans(), min_size=1, max_size=60), st.integers(0, 45))
 @settings(deadline=None, max_examples=60)
-def test_room_after_a_wait(asked: list[tuple[int, int]], spends: list[bool], wait: int) -> None:
-    """What is foretold for a later slot is the room there if nothing is spent until then."""
-    made = ledger(asked)
+def test_room_after_a_wait(required: list[tuple[int, int]], spends: list[bool], wait: int) -> None:
+    """The forecast for a later slot is the room found in it if nothing is spent until then."""
+    made = ledger(required)
     for spend in spends:
         offer = made.offer(Paced(1))
         made.charge(offer)
         made.settle(published=spend)
-    foretold = made.view().forecast_room(wait)
+    forecast = made.view().forecast_room(wait)
     for _ in range(wait):
         made.charge(made.offer(Paced(1)))
         made.settle(published=False)
-    assert foretold.tolist() == made.room().tolist()
+    assert forecast.tolist() == made.room().tolist()
 
 
 def no_forecast(intervals: npt.NDArray[np.int64], budgets: Units, change_budget: Units | None = None) -> None:
@@ -75,15 +75,15 @@ def nothing_finite(
 
 
 def test_the_interval_of_least_error() -> None:
-    """The interval of the least foretold error is taken, after a publication and only then, and not in every slot."""
+    """The interval of the least forecast error is taken, after a publication and only then, and not in every slot."""
     made, schedule = ledger([(ONE, 40)]), Paced()
-    asked: list[npt.NDArray[np.int64]] = []
+    required: list[npt.NDArray[np.int64]] = []
 
     def seven(
         intervals: npt.NDArray[np.int64], budgets: Units, change_budget: Units | None = None
     ) -> npt.NDArray[np.float64]:
         assert budgets.shape == (intervals.size, 1)
-        asked.append(intervals)
+        required.append(intervals)
         return np.abs(intervals - 7.0)
 
     published = 0
@@ -91,7 +91,7 @@ def test_the_interval_of_least_error() -> None:
         schedule.plan(made.view(), seven)
         published += bool(close(made, schedule).any())
     assert schedule.interval == 7
-    assert published // 2 <= len(asked) <= published + 1  # once before the first, then at most once in eight slots
+    assert published // 2 <= len(required) <= published + 1  # once before the first, then at most once in eight slots
 
 
 def test_a_faster_pace_waits_for_the_windows() -> None:
@@ -119,19 +119,19 @@ def test_one_of_many_is_not_waited_for() -> None:
 
 @given(requirements, st.lists(st.sampled_from([1, 2, 5, 13, 40]), min_size=2, max_size=6))
 @settings(deadline=None, max_examples=40)
-def test_no_wait_is_longer_than_the_longest_window(asked: list[tuple[int, int]], intervals: list[int]) -> None:
+def test_no_wait_is_longer_than_the_longest_window(required: list[tuple[int, int]], intervals: list[int]) -> None:
     """However the pace changes, something is offered at the latest when the longest window is over."""
-    made, schedule, last = ledger(asked), Paced(), 0
+    made, schedule, last = ledger(required), Paced(), 0
     for turn in range(120):
         schedule.interval = intervals[turn // 20 % len(intervals)]
         slot = made.slot
         if close(made, schedule).any():
             last = slot
-        longest = max(window for _, window in asked)
+        longest = max(window for _, window in required)
         assert last > 0 and slot - last < max(longest, schedule.interval)
 
 
-def test_what_cannot_be_foretold_changes_nothing() -> None:
+def test_without_a_forecast_nothing_changes() -> None:
     """Without a prediction, and where none is finite, the interval stays."""
     made, schedule = ledger([(ONE, 40)]), Paced(5)
     schedule.plan(made.view(), no_forecast)
@@ -161,8 +161,8 @@ def test_intervals_that_are_tried(longest: int) -> None:
     assert all(a < b <= max(1.5 * a + 1, a + 1) for a, b in pairwise(tried))
 
 
-def test_watching_costs_a_tenth() -> None:
-    """Part 1 is a tenth of E/w in every slot; part 2 is on offer in every slot, at most nine tenths of its part."""
+def test_change_detection_costs_a_tenth() -> None:
+    """The change budget is a tenth of E/w; the publish budget, at most nine tenths of its part, is always on offer."""
     made, schedule = ledger([(ONE, 20)]), PacedWithChangeDetection(10)
     for slot in range(1, 61):
         offer = made.offer(schedule)
@@ -175,23 +175,23 @@ def test_watching_costs_a_tenth() -> None:
         made.settle(published=offer.due)
 
 
-def forecast(looked: float) -> ForecastErrors:
-    """Errors of 1 without looking, and of `looked` with it; longer intervals are worse."""
+def forecast(detecting: float) -> ForecastErrors:
+    """Errors of 1 without change detection, and of `detecting` with it; longer intervals are worse."""
 
     def errors(
         intervals: npt.NDArray[np.int64], budgets: Units, change_budget: Units | None = None
     ) -> npt.NDArray[np.float64]:
-        return np.abs(intervals - 5.0) + (1.0 if change_budget is None else looked)
+        return np.abs(intervals - 5.0) + (1.0 if change_budget is None else detecting)
 
     return errors
 
 
-@pytest.mark.parametrize(("looked", "detects_change"), [(0.5, True), (1.0, False), (np.inf, False)])
-def test_looking_out_where_it_pays(looked: float, detects_change: bool) -> None:
-    """A tenth of E/w measures change in every slot if that foretells less error; otherwise nothing does."""
+@pytest.mark.parametrize(("detecting", "detects_change"), [(0.5, True), (1.0, False), (np.inf, False)])
+def test_change_is_detected_where_it_pays(detecting: float, detects_change: bool) -> None:
+    """A tenth of E/w measures change in every slot if that has less forecast error; otherwise nothing does."""
     made, schedule, due = ledger([(ONE, 20)]), AdaptivePacing(), []
     for _ in range(40):
-        schedule.plan(made.view(), forecast(looked))
+        schedule.plan(made.view(), forecast(detecting))
         assert schedule.detects_change == detects_change and schedule.interval == 5
         offer = made.offer(schedule)
         assert offer.change_budget.tolist() == [ONE // 200 if detects_change else 0]

@@ -33,7 +33,7 @@ def live(pair: Pair, tape: Tape, table: list[RequirementOf], *, alone: bool) -> 
     for _ in range(tape.number(4)):
         who, what = tape.number(3), tape.number(6)
         if what < 4:
-            pair.ask(USERS[who], table[what](2_000_000_000 * who if alone else 0))
+            pair.require(USERS[who], table[what](2_000_000_000 * who if alone else 0))
         elif what == 4:
             pair.leave(USERS[who])
 

@@ -23,7 +23,7 @@ fast = pytest.mark.parametrize("fast", FAST)
 class Greedy:
     """A stream that spends all the room there is, and everybody's history as an oracle keeps it.
 
-    Somebody who is not listed counts in every group, as the worst case.
+    A person who is not listed counts in every group, as the worst case.
     """
 
     def __init__(
@@ -42,30 +42,30 @@ class Greedy:
         self.histories: dict[Hashable, OracleUser] = {}
         self.counted: dict[Hashable, Hashable] = {}
         for user, requirement in people.items():
-            self.history(user).ask(1, for_oracle(requirement))
-        self.asked = dict(groups or {})
+            self.history(user).require(1, for_oracle(requirement))
+        self.required = dict(groups or {})
         for user in unlisted:
-            self.count_in(user, next(iter(self.asked)))
+            self.count_in(user, next(iter(self.required)))
 
     def history(self, user: Hashable) -> OracleUser:
         return self.histories.setdefault(user, OracleUser())
 
     def count_in(self, user: Hashable, group: Hashable) -> None:
-        """Count somebody unlisted in a group from the next slot on."""
+        """Count an unlisted person in a group from the next slot on."""
         self.counted[user] = group
-        self.history(user).ask(self.slot, for_oracle(self.asked[group]))
+        self.history(user).require(self.slot, for_oracle(self.required[group]))
 
     @property
     def slot(self) -> int:
         return self.members.ledger.slot
 
-    def ask(self, user: Hashable, requirement: Requirement) -> None:
+    def require(self, user: Hashable, requirement: Requirement) -> None:
         if user in self.members.register:
             self.members.change(user, requirement)
         else:
             self.members.join(user, requirement)
             self.counted.pop(user, None)
-        self.history(user).ask(self.slot, for_oracle(requirement))
+        self.history(user).require(self.slot, for_oracle(requirement))
 
     def leave(self, user: Hashable) -> None:
         self.members.leave(user)
@@ -100,19 +100,19 @@ class Greedy:
 
 
 @fast
-@pytest.mark.parametrize("asked", [fixed(3 * ONE, 40), dynamic((3 * ONE, 40), (3 * ONE, 40))])
-def test_a_longer_window_after_a_merge_finds_what_was_forgotten(asked: Requirement, fast: bool) -> None:
+@pytest.mark.parametrize("required", [fixed(3 * ONE, 40), dynamic((3 * ONE, 40), (3 * ONE, 40))])
+def test_a_longer_window_after_a_merge_finds_what_was_forgotten(required: Requirement, fast: bool) -> None:
     """Merged into a cohort that was born later, a person who requires a longer window waits for the old spends."""
     stream = Greedy({"u": fixed(ONE, 4), "x": fixed(3 * ONE, 5)}, fast=fast)
     for slot in range(1, 90):
         if slot == 3:
-            stream.ask("u", fixed(ONE, 5))
+            stream.require("u", fixed(ONE, 5))
         if slot == 32:
-            stream.ask("n", fixed(ONE, 5))
+            stream.require("n", fixed(ONE, 5))
         if slot == 36:
             rows, position = stream.members.rows(), stream.members.register.position
             assert rows[position("u")] == rows[position("n")]  # they merged, which is what is tested here
-            stream.ask("u", asked)
+            stream.require("u", required)
         stream.step(most=0 if slot == 31 else ONE // 5)  # so that the younger cohort holds as much
     stream.kept()
 
@@ -145,15 +145,15 @@ def test_a_merge_keeps_the_older_birth(fast: bool) -> None:
     stream = Greedy({"u": fixed(ONE, 2), "x": fixed(3 * ONE, 3)}, fast=fast)
     for slot in range(1, 30):
         if slot == 2:
-            stream.ask("u", fixed(2 * ONE, 2))
+            stream.require("u", fixed(2 * ONE, 2))
         if slot == 9:
-            stream.ask("n", fixed(2 * ONE, 2))
+            stream.require("n", fixed(2 * ONE, 2))
         stream.step()
     register, history = stream.members.register, stream.members.ledger.history
     cohort = int(stream.members.rows()[register.position("u")])
     assert cohort == stream.members.rows()[register.position("n")]
     assert history.birth(cohort)[0] == 1
-    stream.ask("n", fixed(2 * ONE, 9))
+    stream.require("n", fixed(2 * ONE, 9))
     for _ in range(12):
         stream.step()
     stream.kept()
@@ -164,19 +164,17 @@ def test_a_merge_keeps_the_older_birth(fast: bool) -> None:
 
 @fast
 @pytest.mark.parametrize(
-    "asked", [fixed(ONE, 6), fixed(3 * ONE, 2), dynamic((ONE, 6), (ONE, 6)), dynamic((2 * ONE, 3))]
+    "required", [fixed(ONE, 6), fixed(3 * ONE, 2), dynamic((ONE, 6), (ONE, 6)), dynamic((2 * ONE, 3))]
 )
 @pytest.mark.parametrize("group", [fixed(ONE, 4), dynamic((ONE, 4), (ONE, 4))])
-def test_whoever_is_listed_takes_the_past_of_the_group_along(
-    asked: Requirement, group: Requirement, fast: bool
-) -> None:
+def test_who_is_listed_takes_the_past_of_the_group_along(required: Requirement, group: Requirement, fast: bool) -> None:
     """Counted in the group until slot 7 and listed then: their windows hold what they spent as unlisted."""
     stream = Greedy({"x": fixed(ONE, 3)}, {"others": group}, unlisted=("u", "v"), fast=fast)
     for slot in range(1, 40):
         if slot == 7:
-            stream.ask("u", asked)
+            stream.require("u", required)
         if slot == 15:
-            stream.ask("v", asked)
+            stream.require("v", required)
         stream.step(0.5)
     stream.kept()
 
@@ -190,7 +188,7 @@ def test_several_groups_are_all_covered(fast: bool) -> None:
         stream.count_in("u", group)
         for slot in range(1, 30):
             if slot == 8:
-                stream.ask("u", fixed(3 * ONE, 2))
+                stream.require("u", fixed(3 * ONE, 2))
             stream.step(0.4 if slot < 8 else 1)
         stream.kept()
 
@@ -199,11 +197,11 @@ def test_newcomers_of_a_slot_share_a_row() -> None:
     """Joining before the same slot with the same fixed requirement gives one row; before slot 1 cohorts are shared."""
     stream = Greedy({"x": fixed(ONE, 3)}, {"others": fixed(ONE, 4)})
     for user in range(5):
-        stream.ask(user, fixed(ONE, 3))
+        stream.require(user, fixed(ONE, 3))
     assert len(set(stream.members.rows().tolist())) == 1
     stream.step()
     for user in range(10, 15):
-        stream.ask(user, fixed(ONE, 3))
+        stream.require(user, fixed(ONE, 3))
     assert len(set(stream.members.rows().tolist())) == 2
     for _ in range(30):
         stream.step(most=ONE // 4)
@@ -216,7 +214,7 @@ def test_a_cohort_that_covers_the_group_is_joined() -> None:
     stream = Greedy({"x": fixed(ONE, 4)}, {"others": fixed(ONE, 4)}, unlisted=("u",))
     for slot in range(1, 20):
         if slot == 6:
-            stream.ask("u", fixed(ONE, 4))
+            stream.require("u", fixed(ONE, 4))
             assert len(set(stream.members.rows().tolist())) == 1
         stream.step(0.4)
     stream.kept()
@@ -227,7 +225,7 @@ def test_newcomers_do_not_pile_up() -> None:
     stream = Greedy({"x": fixed(ONE, 3)}, {"others": fixed(ONE, 4)})
     most, rng = [], random.Random(1)
     for slot in range(1, 161):
-        stream.ask(f"user-{slot}", fixed(ONE, 3))
+        stream.require(f"user-{slot}", fixed(ONE, 3))
         stream.step(part=rng.choice([0, 0.5, 1]))
         most.append(stream.members.ledger.rows)
     assert max(most) < 40
@@ -262,13 +260,13 @@ def test_random_histories_keep_every_promise(seeds: range, fast: bool) -> None:
         for _ in range(70):
             for _ in range(rng.choice([0, 0, 0, 1, 2])):
                 user = rng.randrange(7)
-                there = user in stream.members.register
-                if there and rng.random() < 0.25:
+                listed = user in stream.members.register
+                if listed and rng.random() < 0.25:
                     stream.leave(user)
                     gone[user] = stream.slot
-                elif there or rng.random() < 0.5:
+                elif listed or rng.random() < 0.5:
                     longer = stream.slot > 30 and rng.random() < 0.1
-                    stream.ask(user, rng.choice(LONG if longer else REQUIREMENTS))
+                    stream.require(user, rng.choice(LONG if longer else REQUIREMENTS))
             if rng.random() < 0.05:
                 members = stream.members
                 again = Ledger.from_bytes(members.ledger.to_bytes())

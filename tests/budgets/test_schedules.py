@@ -30,18 +30,18 @@ class Twins:
 
     def __init__(self, epsilon: int, window: int, still: Schedule, moving: Schedule, fast: bool) -> None:
         privacy = Privacy(rest="own")
-        asked = fixed(epsilon, window)
-        self.fixed = Pair(still, {"user-0": asked}, privacy=privacy)
+        required = fixed(epsilon, window)
+        self.fixed = Pair(still, {"user-0": required}, privacy=privacy)
         self.moving = Pair(moving, {"user-0": dynamic((epsilon, window))}, privacy=privacy, fast=fast)
 
     def offers(self) -> tuple[Offer, Offer]:
         return self.fixed.offer(), self.moving.offer()
 
     def spend(self, change_budget: int, publish_budget: int) -> None:
-        """The same spends for both, whoever proposed them."""
+        """The same spends for both, from whichever schedule."""
         for pair in (self.fixed, self.moving):
-            wish = np.array([change_budget]), np.array([publish_budget])
-            pair.ledger.charge(Offer(pair.slot, *wish, nullified=False))
+            spends = np.array([change_budget]), np.array([publish_budget])
+            pair.ledger.charge(Offer(pair.slot, *spends, nullified=False))
             pair.ledger.settle(published=True)
 
 
@@ -52,11 +52,11 @@ def test_dpbd_is_pbd(fast: bool, epsilon: int, window: int, published: list[bool
     """SPEC §6: under constant requirements DPBD equals PBD to the last unit, room included."""
     twins = Twins(epsilon, window, Distribution(), DynamicDistribution(), fast)
     for publish in published:
-        one, other = twins.offers()
-        assert one.change_budget.tolist() == other.change_budget.tolist()
-        assert one.publish_budget.tolist() == other.publish_budget.tolist()
+        first, second = twins.offers()
+        assert first.change_budget.tolist() == second.change_budget.tolist()
+        assert first.publish_budget.tolist() == second.publish_budget.tolist()
         assert twins.fixed.ledger.room().tolist() == twins.moving.ledger.room().tolist()
-        twins.spend(int(one.change_budget[0]), int(one.publish_budget[0]) if publish else 0)
+        twins.spend(int(first.change_budget[0]), int(first.publish_budget[0]) if publish else 0)
 
 
 @fast
@@ -151,22 +151,22 @@ def test_fixed_schedules_serve_no_individual_rows(schedule: Schedule) -> None:
 
 
 @given(
-    asked=st.lists(st.tuples(st.integers(20, 10**6), st.integers(1, 9)), min_size=1, max_size=6),
+    required=st.lists(st.tuples(st.integers(20, 10**6), st.integers(1, 9)), min_size=1, max_size=6),
     published=decisions,
 )
 @settings(deadline=None)
-def test_rows_do_not_see_each_other(asked: list[tuple[int, int]], published: list[bool]) -> None:
+def test_rows_do_not_see_each_other(required: list[tuple[int, int]], published: list[bool]) -> None:
     """Distribution offers each row what it would offer it alone."""
     together = Ledger()
-    alone = [Ledger() for _ in asked]
-    rows = [together.open_row(fixed(*ask), 2) for ask in asked]
-    for ledger, ask in zip(alone, asked, strict=True):
-        ledger.open_row(fixed(*ask), 2)
+    alone = [Ledger() for _ in required]
+    rows = [together.open_row(fixed(*terms), 2) for terms in required]
+    for ledger, terms in zip(alone, required, strict=True):
+        ledger.open_row(fixed(*terms), 2)
     for publish in published:
         offer = together.offer(Distribution())
         single = [ledger.offer(Distribution()) for ledger in alone]
-        assert offer.change_budget[rows].tolist() == [int(one.change_budget[0]) for one in single]
-        assert offer.publish_budget[rows].tolist() == [int(one.publish_budget[0]) for one in single]
-        for ledger, one in zip([together, *alone], [offer, *single], strict=True):
-            ledger.charge(one)
+        assert offer.change_budget[rows].tolist() == [int(own.change_budget[0]) for own in single]
+        assert offer.publish_budget[rows].tolist() == [int(own.publish_budget[0]) for own in single]
+        for ledger, offered in zip([together, *alone], [offer, *single], strict=True):
+            ledger.charge(offered)
             ledger.settle(publish)

@@ -44,7 +44,7 @@ class Soak:
         self.came = len(STAY)
 
     def visit(self) -> None:
-        """Somebody joins, somebody changes, somebody leaves; at most a handful are there at a time."""
+        """One guest joins, one changes, one leaves; at most a handful are registered at a time."""
         guest = f"user-{self.came}"
         self.came += 1
         self.members.join(guest, self.random.choice(GUESTS))
@@ -74,10 +74,10 @@ class Soak:
     def check_sums(self) -> None:
         """What the people who stay have left is their budget less a plain sum of the last spends."""
         rows, room = self.members.rows(), self.ledger.room()
-        for user, asked in STAY.items():
+        for user, required in STAY.items():
             row = rows[self.members.register.position(user)]
             last = reversed([int(spends[row]) for spends in self.recent])
-            assert room[row] == asked.units - sum(islice(last, asked.window - 1))
+            assert room[row] == required.units - sum(islice(last, required.window - 1))
 
     def held(self) -> list[int]:
         """Sizes of everything that could pile up."""

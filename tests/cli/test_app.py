@@ -114,15 +114,15 @@ def test_quiet_and_verbose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_json(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command that a program may read prints one JSON document."""
-    here = config(city)
-    assert document(["status", "--json", *here], capsys)["next_slot"] == 5
-    listed = document(["requirements", "list", "--json", *here], capsys)
+    chosen = config(city)
+    assert document(["status", "--json", *chosen], capsys)["next_slot"] == 5
+    listed = document(["requirements", "list", "--json", *chosen], capsys)
     assert {row["status"] for row in listed} == {"in force"}
-    shown = document(["requirements", "show", listed[0]["user"], "--json", *here], capsys)
+    shown = document(["requirements", "show", listed[0]["user"], "--json", *chosen], capsys)
     assert shown["changes"][0]["epsilon"] == listed[0]["epsilon"]
     assert shown["charged"] == 4
-    assert [release["slot"] for release in document(["releases", "--json", *here], capsys)] == [1, 2, 3, 4]
-    assert document(["audit", "--json", *here], capsys)["kept"] is True
+    assert [release["slot"] for release in document(["releases", "--json", *chosen], capsys)] == [1, 2, 3, 4]
+    assert document(["audit", "--json", *chosen], capsys)["kept"] is True
     check = document(["check", *publish(city)[1:], "--until", "6", "--json"], capsys)
     assert (check["next_slot"], check["due"]) == (5, 2)
     tour.write_city(tmp_path, 20, 6, 1)

@@ -1,4 +1,4 @@
-"""How commands end: 1 is a broken promise alone, and nobody reads a traceback or what somebody did."""
+"""How commands end: 1 is a broken promise alone, and no output shows a traceback or private data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ended(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, st
 
 
 def test_output_that_cannot_be_written(odd_city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder that is not there ends every command that writes with 2 and a sentence that names the file."""
+    """A missing folder ends every command that writes with 2 and a sentence that names the file."""
     nowhere = str(tmp_path / "none" / "file")
     (store,) = map(str, odd_city.glob("*.db"))
     for words in (

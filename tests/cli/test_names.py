@@ -17,25 +17,25 @@ from wevent.store.database import open_database
 from wevent.store.requirements import read_people
 from wevent.store.streams import find_stream
 
-TOLD = ["zoe\u0308", " ann", "Ann", "1234567890123456789", "[bold]", "-7", "a,b"]
+REQUIRED = ["zoe\u0308", " ann", "Ann", "1234567890123456789", "[bold]", "-7", "a,b"]
 """As requirements name people."""
 WRITTEN = ["zoë", " ann", "Ann", 1234567890123456789, "[bold]", -7, "a,b"]
 """As events name them."""
 
 
 def test_people_are_found_by_every_way(tmp_path: Path) -> None:
-    """Whoever was listed by `set` or `import` is listed in events, in CSV, NDJSON and Parquet; nobody is twice."""
+    """A person who was listed by `set` or `import` is found in events of every format, once."""
     tour.write_city(tmp_path, 20, 3, 1)
     config = ["--config", str(tmp_path / "wevent.toml")]
-    for name in TOLD[::2]:
+    for name in REQUIRED[::2]:
         assert main(["requirements", "set", *config, "--epsilon", "1", "--window", "4", "--", name]) == 0
-    quoted = "".join(f'"{name}",1,4\n' for name in TOLD)
+    quoted = "".join(f'"{name}",1,4\n' for name in REQUIRED)
     (tmp_path / "people.csv").write_text(f"user,epsilon,window\n{quoted}", "utf-8")
     assert main(["requirements", "import", *config, str(tmp_path / "people.csv")]) == 0
     settings = read_config(tmp_path / "wevent.toml")
     with open_database(settings.store.url, read_only=True) as database, database.read() as connection:
         people = read_people(connection, find_stream(database, settings.stream.name)[0].id)
-    assert len(people) == len(TOLD)
+    assert len(people) == len(REQUIRED)
     timeline = settings.slots.timeline
     moment = "2024-05-01T00:00:10Z"
     rows = [{"user": name, "time": moment, "place": "x"} for name in WRITTEN]
@@ -52,5 +52,5 @@ def test_people_are_found_by_every_way(tmp_path: Path) -> None:
         with GroupedFiles(
             [tmp_path / name], validator, AcceptanceWindow(1, timeline.end(1)), "first", settings.columns
         ) as grouped:
-            assert grouped.rows(1).cells.tolist() == [0] * len(TOLD), name
+            assert grouped.rows(1).cells.tolist() == [0] * len(REQUIRED), name
             assert grouped.rows(1).unlisted.tolist() == [0], name

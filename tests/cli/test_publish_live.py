@@ -62,7 +62,7 @@ def end(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
 
 
 def ask(folder: Path, words: str) -> list[Any]:
-    """What the store says; nothing before it is there."""
+    """The rows of a query; none before the store exists."""
     try:
         with sqlite3.connect(f"file:{folder / 'town.db'}?mode=ro", uri=True) as connection:
             return connection.execute(words).fetchall()

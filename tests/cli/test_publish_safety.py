@@ -1,4 +1,4 @@
-"""Input that is refused as a whole is never published as noise, and slots that nobody meant are not released."""
+"""A run that is more likely a mistake releases nothing in silence: no acceptable events, or very many slots."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_init_does_not_lead_to_years_of_slots(
 
 
 def test_init_of_a_live_stream_begins_with_the_next_slot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With `--closing arrival` no slot has begun before the configuration is there: none is lost for want of people."""
+    """With `--closing arrival` slot 1 has not begun when the configuration is written, so that it has people."""
     path = tmp_path / "wevent.toml"
     for width, length in ((None, 900_000_000), ("10 s", 10_000_000), ("7 d", 604_800_000_000)):
         before = time.time_ns() // 1000

@@ -34,10 +34,10 @@ def listed(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> list
 def test_people_who_left_stay_away(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Importing again says how many stay away; only --return brings them back, and publish does not either."""
     people = write(town, "ann,Strict,Hour", "bob,1,4", "zoe,1,4")
-    here = ["requirements", "import", *config(town), people]
-    assert "3 joined; changes hold from slot 1 on" in printed(here, capsys)
+    importing = ["requirements", "import", *config(town), people]
+    assert "3 joined; changes hold from slot 1 on" in printed(importing, capsys)
     printed(["requirements", "set", *config(town), "ann", "--leave"], capsys)
-    assert "1 left before and stay away, --return" in printed(here, capsys)
+    assert "1 left before and stay away, --return" in printed(importing, capsys)
     publish = [
         "publish",
         *config(town),
@@ -49,7 +49,7 @@ def test_people_who_left_stay_away(town: Path, capsys: pytest.CaptureFixture[str
     ]
     assert "1 left before and stay away" in printed([*publish, "--until", "2024-05-01T00:15Z"], capsys)
     assert {row["user"] for row in listed(town, capsys)} == {"bob", "zoe"}
-    assert "1 returned, 2 unchanged" in printed([*here, "--return"], capsys)
+    assert "1 returned, 2 unchanged" in printed([*importing, "--return"], capsys)
     assert {row["user"] for row in listed(town, capsys)} == {"ann", "bob", "zoe"}
     printed(["requirements", "set", *config(town), "bob", "--leave"], capsys)
     printed(["requirements", "set", *config(town), "bob", "--epsilon", "1", "--window", "4"], capsys)
@@ -58,9 +58,9 @@ def test_people_who_left_stay_away(town: Path, capsys: pytest.CaptureFixture[str
 
 def test_mistakes(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Unknown people cannot leave, leaving goes with nothing else, and a file names everybody once."""
-    here = config(town)
-    printed(["requirements", "import", *here, write(town, "ann,1,4")], capsys)
-    start = ["requirements", "set", *here]
+    chosen = config(town)
+    printed(["requirements", "import", *chosen, write(town, "ann,1,4")], capsys)
+    start = ["requirements", "set", *chosen]
     (town / "other.toml").write_text((town / "wevent.toml").read_text().replace('name = "city"', 'name = "village"'))
     other = ["requirements", "set", "--config", str(town / "other.toml"), "ann", "--leave"]
     assert "the store has: city" in printed(other, capsys, code=3)
@@ -79,54 +79,54 @@ def test_mistakes(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("zoe,1,4", "x" * 513 + ",1,4"), "line 3: a name has from 1 to 512"),
         (("zoe,1,4", "bob,0.0001,4"), "line 3: epsilon=0.0001 over window=4 is below"),
     ):
-        output = printed(["requirements", "import", *here, write(town, *lines)], capsys, code=2)
+        output = printed(["requirements", "import", *chosen, write(town, *lines)], capsys, code=2)
         assert words in output
         assert "zoe" not in output
     old = write(town, "zoe,1,4", header="user,budget,window")
-    assert "`budget` is called `epsilon`" in printed(["requirements", "import", *here, old], capsys, code=2)
+    assert "`budget` is called `epsilon`" in printed(["requirements", "import", *chosen, old], capsys, code=2)
     assert [row["user"] for row in listed(town, capsys)] == ["ann"]
     assert len(listed(town, capsys, "--history")) == 1
     spaced = write(town, " zoe ,1,4", "zoe,2,4", "gone,leave,")
-    assert "2 joined" in (output := printed(["requirements", "import", *here, spaced], capsys))
+    assert "2 joined" in (output := printed(["requirements", "import", *chosen, spaced], capsys))
     assert "1 were to leave and were never listed" in output
     assert {row["user"] for row in listed(town, capsys)} == {"ann", " zoe ", "zoe"}
 
 
 def test_sync(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever is not in the file leaves, after a preview that is exact; without a word of agreement nothing happens."""
-    here = ["requirements", "import", *config(town)]
-    printed([*here, write(town, "ann,1,4", "bob,1,4", "zoe,1,4", "dan,1,4")], capsys)
+    """People who are not in the file leave, after an exact preview; without a yes nothing is stored."""
+    importing = ["requirements", "import", *config(town)]
+    printed([*importing, write(town, "ann,1,4", "bob,1,4", "zoe,1,4", "dan,1,4")], capsys)
     printed(["requirements", "set", *config(town), "dan", "--leave"], capsys)
     people = write(town, "ann,1,4", "bob,2,4", "new,1,4", "dan,1,4")
     words = "1 joined, 1 changed, 1 left, 1 unchanged"
-    output = printed([*here, people, "--sync"], capsys, code=2)
+    output = printed([*importing, people, "--sync"], capsys, code=2)
     assert f"would be stored: {words}" in output
     assert "nothing was stored" in output
     assert len(listed(town, capsys, "--history")) == 5
-    output = printed([*here, people, "--sync", "--yes"], capsys)
+    output = printed([*importing, people, "--sync", "--yes"], capsys)
     assert output.count(words) == 2
     assert {row["user"] for row in listed(town, capsys)} == {"ann", "bob", "new"}
-    assert "1 returned" in printed([*here, people, "--sync", "--yes", "--return"], capsys)
-    assert "everybody" in printed([*here, write(town), "--sync", "--yes"], capsys, code=2)
+    assert "1 returned" in printed([*importing, people, "--sync", "--yes", "--return"], capsys)
+    assert "everybody" in printed([*importing, write(town), "--sync", "--yes"], capsys, code=2)
     assert len(listed(town, capsys)) == 4
 
 
 def test_list_and_show(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In force, pending and past changes; what was spent and is left; nothing of where somebody was."""
-    here = config(town)
+    """In force, pending and past changes; what was spent and is left; nothing of where the person was."""
+    chosen = config(town)
     people = str(town / "requirements.csv")
-    publish = ["publish", *here, "--events", str(town / "events.csv")]
+    publish = ["publish", *chosen, "--events", str(town / "events.csv")]
     printed([*publish, "--requirements", people, "--until", "2024-05-01T01:00Z"], capsys)
     user = listed(town, capsys)[0]["user"]
     before = listed(town, capsys)[0]
-    printed(["requirements", "set", *here, user, "--epsilon", "0.5", "--window", "6"], capsys)
-    printed(["requirements", "set", *here, user, "--epsilon", "0.25", "--window", "6"], capsys)
-    mine = [row for row in listed(town, capsys) if row["user"] == user]
-    assert [(row["status"], row["from_slot"], row["epsilon"]) for row in mine] == [
+    printed(["requirements", "set", *chosen, user, "--epsilon", "0.5", "--window", "6"], capsys)
+    printed(["requirements", "set", *chosen, user, "--epsilon", "0.25", "--window", "6"], capsys)
+    rows = [row for row in listed(town, capsys) if row["user"] == user]
+    assert [(row["status"], row["from_slot"], row["epsilon"]) for row in rows] == [
         ("in force", "1", before["epsilon"]),
         ("pending", "5", "0.25"),
     ]
-    output = printed(["requirements", "show", *here, user], capsys)
+    output = printed(["requirements", "show", *chosen, user], capsys)
     assert f"in force: epsilon {before['epsilon']} over {before['window']} slots, from slot 1 (2024" in output
     assert "pending: epsilon 0.25 over 6 slots, from slot 5 (2024-05-01T01:00:00Z) on\n" in output
     assert "epsilon 0.5 over 6 slots, from slot 5 (2024-05-01T01:00:00Z) on: superseded" in output
@@ -138,26 +138,26 @@ def test_list_and_show(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for cell in ("Harbour", "Market", "Station"):
         assert cell not in output
     printed([*publish, "--until", "2024-05-01T01:15Z"], capsys)
-    output = printed(["requirements", "show", *here, user], capsys)
+    output = printed(["requirements", "show", *chosen, user], capsys)
     assert f"epsilon over {old} slots (until slot 4), slots" in output
     assert "epsilon over 6 slots (in force), slots 1 to 6 (2024-05-01T00:00:00Z to 2024-05-01T01:30:00Z): " in output
-    assert "nobody of this name" in printed(["requirements", "show", *here, "nobody"], capsys, code=2)
+    assert "nobody of this name" in printed(["requirements", "show", *chosen, "nobody"], capsys, code=2)
     assert main(["audit", str(town / "city.db")]) == 0
 
 
-def test_a_routine_run_keeps_what_somebody_set(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Publishing again with the old file does not loosen what somebody tightened by `set`; only --overwrite does."""
-    here = config(town)
+def test_a_routine_run_keeps_what_a_person_set(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Publishing again with the old file does not loosen what a person tightened by `set`; only --overwrite does."""
+    chosen = config(town)
     people = write(town, "ann,2,4", "bob,2,4")
-    publish = ["publish", *here, "--events", str(town / "events.csv"), "--allow-empty"]
+    publish = ["publish", *chosen, "--events", str(town / "events.csv"), "--allow-empty"]
     printed([*publish, "--requirements", people, "--until", "2024-05-01T00:15Z"], capsys)
-    printed(["requirements", "set", *here, "ann", "--epsilon", "0.5", "--window", "8"], capsys)
+    printed(["requirements", "set", *chosen, "ann", "--epsilon", "0.5", "--window", "8"], capsys)
     kept = "1 person has set their own requirement since; they stay as they are unless --overwrite"
     assert kept in printed([*publish, "--requirements", people, "--until", "2024-05-01T00:30Z"], capsys)
     rows = {row["user"]: row for row in listed(town, capsys)}
     assert (rows["ann"]["epsilon"], rows["ann"]["window"], rows["ann"]["source"]) == ("0.5", "8", "set")
     assert rows["bob"]["source"] == "import"
-    sync = ["requirements", "import", *here, people, "--sync"]
+    sync = ["requirements", "import", *chosen, people, "--sync"]
     assert f"would be stored: 0 joined, 1 unchanged; {kept}" in printed(sync, capsys, code=2)
     assert kept in printed([*sync, "--yes"], capsys)
     assert "1 changed" in printed(
@@ -167,20 +167,20 @@ def test_a_routine_run_keeps_what_somebody_set(town: Path, capsys: pytest.Captur
 
 
 def test_what_a_new_requirement_inherits(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was spent under a looser requirement is told apart from a breach, with the slot until which nothing is."""
-    here = config(town)
+    """What was spent under a looser requirement is shown apart from a breach, with the slot until which nothing is."""
+    chosen = config(town)
     (town / "wevent.toml").write_text((town / "wevent.toml").read_text().replace("auto", "pbd"))
-    publish = ["publish", *here, "--events", str(town / "events.csv"), "--allow-empty"]
+    publish = ["publish", *chosen, "--events", str(town / "events.csv"), "--allow-empty"]
     printed([*publish, "--requirements", write(town, "ann,2,4"), "--until", "2024-05-01T01:00Z"], capsys)
-    printed(["requirements", "set", *here, "ann", "--epsilon", "0.5", "--window", "6"], capsys)
-    output = printed(["requirements", "show", *here, "ann"], capsys)
+    printed(["requirements", "set", *chosen, "ann", "--epsilon", "0.5", "--window", "6"], capsys)
+    output = printed(["requirements", "show", *chosen, "ann"], capsys)
     assert "epsilon over 4 slots (in force), slots 2 to 5 (" in output
     total = re.search(r"spent in all since first listed, from slot 1 \(2024-05-01T00:00:00Z\) on: ([0-9.]+)\n", output)
     assert total is not None
     assert 1 <= float(total[1]) <= 2  # a quarter in each slot for measuring change, and what was published
     assert " of 0.5" not in output
     printed([*publish, "--until", "2024-05-01T01:15Z"], capsys)
-    output = printed(["requirements", "show", *here, "ann"], capsys)
+    output = printed(["requirements", "show", *chosen, "ann"], capsys)
     assert (
         "epsilon over 6 slots (in force), slots 1 to 6 (2024-05-01T00:00:00Z to 2024-05-01T01:30:00Z): its window "
         f"already held {total[1]} before it began; nothing more is spent until slot "
@@ -191,8 +191,8 @@ def test_what_a_new_requirement_inherits(town: Path, capsys: pytest.CaptureFixtu
     assert "epsilon over 4 slots (until slot 4), slots 3 to 6 (" in output
 
 
-def test_set_says_whom_it_found(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A misspelt user is named as a new person, unlike somebody who is known, returns or leaves."""
+def test_set_names_a_new_person(town: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt user is named as a new person, unlike a person who is known, returns or leaves."""
     printed(["requirements", "import", *config(town), write(town, "ann,1,4")], capsys)
 
     def store(user: str, *more: str) -> str:

@@ -50,7 +50,7 @@ def releases(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.parametrize("how", ["deleted", "emptied", "symlink"])
 def test_a_store_that_is_gone(city: Path, how: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command that made a store does not make it anew where it is gone; with the operator's word it goes on."""
+    """The command that made a store does not make it anew where it is gone, unless the operator says what was shown."""
     store = city / "city.db"
     for path in city.glob("city.db*"):
         path.unlink()
@@ -66,8 +66,8 @@ def test_a_store_that_is_gone(city: Path, how: str, capsys: pytest.CaptureFixtur
     assert "--restored 4" in words
     check = publish(city, 4)
     assert "slots up to 4" in printed(["check", *check[1:]], capsys, code=3)
-    asked = ["requirements", "import", str(city / "requirements.csv"), "--config", str(city / "wevent.toml")]
-    assert "slots up to 4" in printed(asked, capsys, code=3)
+    importing = ["requirements", "import", str(city / "requirements.csv"), "--config", str(city / "wevent.toml")]
+    assert "slots up to 4" in printed(importing, capsys, code=3)
     assert not store.exists() or store.stat().st_size == 0  # no file lies in the way of a copy
     words = printed(publish(city, 6, "--restored", "4", "--requirements", str(city / "requirements.csv")), capsys)
     assert "4 slots, 1 to 4, may have been shown" in words
@@ -135,7 +135,7 @@ def test_the_clock_says_the_slot(
 
 
 def test_requirements_of_the_lost_copy(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Publishing waits until tightened requirements are imported again, or given up in so many words."""
+    """Publishing waits until tightened requirements are imported again, or given up explicitly."""
     config = ["--config", str(city / "wevent.toml")]
     shutil.copy(city / "city.db", city / "backup.db")
     assert main(["requirements", "set", "resident-00001", "--epsilon", "0.5", "--window", "30", *config]) == 0
@@ -168,7 +168,7 @@ def test_streams_of_similar_names(city: Path, state: Path, capsys: pytest.Captur
     for name in ("a b", "a_b"):
         (city / "wevent.toml").write_text(text.replace('name = "city"', f'name = "{name}"'))
         requirements = city / f"{name}.csv"
-        requirements.write_text(f"user,epsilon,window\nsomebody of {name},Usual,Hour\n")
+        requirements.write_text(f"user,epsilon,window\nperson of {name},Usual,Hour\n")
         assert "next is slot 3" in printed(
             publish(city, 2, "--allow-empty", "--requirements", str(requirements)), capsys
         )
@@ -194,19 +194,19 @@ def test_slots_before_any_publication(city: Path, capsys: pytest.CaptureFixture[
     """Slots that are lost before anything was published show no count: `-` in the table, nothing in files."""
     for path in [*city.glob("city.db*"), *(city.parent / "state" / "wevent").glob("*.json")]:
         path.unlink()
-    wishes = str(city / "requirements.csv")
-    printed(publish(city, 3, "--requirements", wishes, "--restored", "2"), capsys)
-    here = ["releases", "--config", str(city / "wevent.toml")]
+    requirements = str(city / "requirements.csv")
+    printed(publish(city, 3, "--requirements", requirements, "--restored", "2"), capsys)
+    command = ["releases", "--config", str(city / "wevent.toml")]
     rows = list(csv.DictReader(io.StringIO(releases(city, capsys))))
     assert {row["decision"] for row in rows if row["slot"] == "1"} == {"lost"}
     values = ("count", "standard_error", "low", "high", "raw", "raw_standard_error")
     assert {row[name] for row in rows if row["slot"] == "1" for name in values} == {""}
-    line = json.loads(printed([*here, "--format", "ndjson"], capsys).splitlines()[0])
+    line = json.loads(printed([*command, "--format", "ndjson"], capsys).splitlines()[0])
     assert set(line["counts"].values()) == {None}
     path = city / "r.parquet"
-    printed([*here, "--format", "parquet", "--output", str(path)], capsys)
+    printed([*command, "--format", "parquet", "--output", str(path)], capsys)
     with duckdb.connect() as connection:
         found = connection.execute("SELECT DISTINCT count FROM read_parquet(?) WHERE slot = 1", [str(path)]).fetchall()
     assert found == [(None,)]
-    first = next(line for line in printed(here, capsys).splitlines() if "2024-05-01T00:00:00Z" in line)
+    first = next(line for line in printed(command, capsys).splitlines() if "2024-05-01T00:00:00Z" in line)
     assert [cell.strip() for cell in first.split("│")[4:-1]] == ["-"] * 8

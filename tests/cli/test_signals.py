@@ -88,7 +88,7 @@ def test_errors_of_the_work_come_through() -> None:
         assert guard.exit_code == 0
 
 
-def test_a_swallowed_request_is_heard_later(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_swallowed_request_takes_effect_later(capsys: pytest.CaptureFixture[str]) -> None:
     """In a callback whose errors Python ignores, the request leaves no trace and is output after the next slot."""
 
     class Callback:
@@ -98,9 +98,9 @@ def test_a_swallowed_request_is_heard_later(capsys: pytest.CaptureFixture[str]) 
     did: list[str] = []
 
     def work() -> None:
-        held = [Callback()]
+        callbacks = [Callback()]
         with guard.interruptible():
-            held.clear()
+            callbacks.clear()
         did.append("goes on")
         with guard.uninterrupted():
             did.append("slot")
@@ -123,7 +123,7 @@ def test_nohup_keeps_its_meaning() -> None:
         assert guard.exit_code is None
 
 
-def test_what_is_broken_is_said_though_somebody_stopped_it() -> None:
+def test_a_damaged_store_is_reported_after_a_signal() -> None:
     """A damaged store that shows after a signal ends the command with that error; an interrupted library does not."""
 
     def work(error: Exception) -> None:

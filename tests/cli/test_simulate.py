@@ -221,13 +221,13 @@ def test_colour_only_where_wanted(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_city_repeats_for_a_seed() -> None:
     """The same seed gives the same movement, another one gives another; everybody is in a district or away."""
-    one, same, other = City(200, 3), City(200, 3), City(200, 4)
+    city, same, other = City(200, 3), City(200, 3), City(200, 4)
     for slot in range(1, 100):
-        places = one.move(slot)
+        places = city.move(slot)
         assert (places == same.move(slot)).all()
         assert places.min() >= -1
         assert places.max() < len(DISTRICTS)
-    assert (one.move(100) != other.move(100)).any()
+    assert (city.move(100) != other.move(100)).any()
 
 
 def test_clock() -> None:

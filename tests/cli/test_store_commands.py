@@ -33,7 +33,7 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole_city(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def integer_city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same without a filter."""
     folder = tmp_path_factory.mktemp("whole")
     tour.write_city(folder, 60, 6, 1)
@@ -45,11 +45,11 @@ def whole_city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["city", "whole_city"])
+@pytest.mark.parametrize("name", ["city", "integer_city"])
 def test_releases_in_every_form(
     name: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """CSV, NDJSON and Parquet hold the same, counts of a filter and whole ones; the table has a line for each slot."""
+    """CSV, NDJSON and Parquet hold the same, filtered counts and integer ones; the table has a line for each slot."""
     city: Path = request.getfixturevalue(name)
     rows = list(csv.DictReader(io.StringIO(printed(["releases", *config(city), "--format", "csv"], capsys))))
     assert len(rows) == 6 * 12
@@ -64,13 +64,13 @@ def test_releases_in_every_form(
         assert float(row["count"]) == line["counts"][cell]
         assert ("raw" in line) == (row["decision"] == "published") == bool(row["raw"])
         for value in values:
-            told = line[value][cell] if value in line else None
-            assert (float(row[value]) if row[value] else None) == told
+            other = line[value][cell] if value in line else None
+            assert (float(row[value]) if row[value] else None) == other
         if row["low"]:
             reach = NORMAL_95 * float(row["standard_error"])
             assert float(row["low"]) == max(0.0, float(row["count"]) - reach)
             assert float(row["high"]) == max(0.0, float(row["count"]) + reach)
-        if name == "whole_city" and row["raw"]:
+        if name == "integer_city" and row["raw"]:
             assert row["raw"] == row["count"]
     path = tmp_path / "r.parquet"
     printed(["releases", *config(city), "--format", "parquet", "--output", str(path)], capsys)
@@ -86,7 +86,7 @@ def test_releases_in_every_form(
     assert "--output" in printed(["releases", *config(city), "--format", "parquet"], capsys, code=2)
 
 
-@pytest.mark.parametrize("name", ["city", "whole_city"])
+@pytest.mark.parametrize("name", ["city", "integer_city"])
 def test_smoothing_from_the_store(
     name: str, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,22 +122,22 @@ def test_audit(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "city" in printed(["audit", str(city / "city.db"), "--stream", "village"], capsys, code=3)
 
 
-def test_wishes(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_requirement_commands(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Set, import and list; the history keeps everything; what makes no sense changes nothing."""
     copy = tmp_path / "wevent.toml"
     copy.write_text((city / "wevent.toml").read_text())
-    here = ["--config", str(copy)]
+    chosen = ["--config", str(copy)]
     people = tmp_path / "people.csv"
     people.write_text("user,epsilon,window\nann,Strict,Hour\nbob,1,4\n")
-    assert "2 joined" in printed(["requirements", "import", *here, str(people)], capsys)
-    assert "0 joined, 2 unchanged" in printed(["requirements", "import", *here, str(people)], capsys)
-    printed(["requirements", "set", *here, "ann", "--leave"], capsys)
-    printed(["requirements", "set", *here, "bob", "--epsilon", "Open", "--window", "Hour"], capsys)
+    assert "2 joined" in printed(["requirements", "import", *chosen, str(people)], capsys)
+    assert "0 joined, 2 unchanged" in printed(["requirements", "import", *chosen, str(people)], capsys)
+    printed(["requirements", "set", *chosen, "ann", "--leave"], capsys)
+    printed(["requirements", "set", *chosen, "bob", "--epsilon", "Open", "--window", "Hour"], capsys)
     assert "level" in printed(
-        ["requirements", "set", *here, "bob", "--epsilon", "Huge", "--window", "1"], capsys, code=2
+        ["requirements", "set", *chosen, "bob", "--epsilon", "Huge", "--window", "1"], capsys, code=2
     )
-    assert printed(["requirements", "list", *here], capsys).splitlines()[1:] == ["bob,1,2,4,,,pending,set"]
-    assert len(printed(["requirements", "list", *here, "--history"], capsys).splitlines()) == 5
+    assert printed(["requirements", "list", *chosen], capsys).splitlines()[1:] == ["bob,1,2,4,,,pending,set"]
+    assert len(printed(["requirements", "list", *chosen, "--history"], capsys).splitlines()) == 5
 
 
 def test_publish_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,7 +158,7 @@ def test_publish_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "no such file" in printed(["publish", "--config", str(tmp_path / "none.toml")], capsys, code=2).lower()
 
 
-def test_no_secret_is_told(
+def test_no_secret_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Users, places and numbers planted in events appear in no output, error, log line or warning."""
@@ -190,7 +190,7 @@ def test_no_secret_is_told(
         output.append(printed([*more, "--until", "2024-05-01T00:45Z"], capsys, code=2))
         (tmp_path / "city.db-shm").unlink(missing_ok=True)
         output.append((tmp_path / "page.html").read_text("utf-8"))
-    everything = "\n".join([*output, caplog.text, *(str(one.message) for one in warned)])
+    everything = "\n".join([*output, caplog.text, *(str(warning.message) for warning in warned)])
     assert SECRET not in everything
     assert PLACE not in everything
     assert "Traceback" not in everything

@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_run_writes_rows_beside_the_file_and_goes_on(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Results lie in results/ beside the file; asked again, nothing is run again."""
+    """Results lie in results/ beside the file; the same command again runs nothing."""
     assert main(["study", "run", str(file), "--jobs", "1"]) == 0
     target = file.parent / "results" / "small.csv"
     assert str(target) in capsys.readouterr().out
@@ -69,7 +69,7 @@ def test_an_experiment_may_show_the_runs_of_another(file: Path, capsys: pytest.C
         (('"sin"', '"taxi"'), "T-Drive"),
     ],
 )
-def test_mistakes_are_told_in_one_line(
+def test_mistakes_take_one_line(
     file: Path, change: tuple[str, str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 2, one line on standard error that lists the known names or the files that are missing."""

@@ -78,7 +78,7 @@ class Deaf(Recorded):
 
     def binomial(self, counts: npt.ArrayLike, probabilities: npt.ArrayLike) -> Ints:
         given, chances = np.broadcast_arrays(np.asarray(counts), np.asarray(probabilities))
-        self.asked.append(("binomial", Fraction(int(chances.sum())), given.size))
+        self.draws.append(("binomial", Fraction(int(chances.sum())), given.size))
         kept = np.zeros(given.shape, np.int64)  # all that are kept are of one symbol, so that there is change to see
         share = self.script.random(given.shape[:-1])
         kept[..., int(self.script.integers(given.shape[-1]))] = share * given.sum(axis=-1)
@@ -238,7 +238,7 @@ def test_nothing_passes_by_the_noise(name: str, asked: list[Fixed], other: Kind)
         assert np.array_equal(first.charges[-1].publish_budget, second.charges[-1].publish_budget)
         assert np.array_equal(first.spends[-1], second.spends[-1])
     assert isinstance(first.noise, Deaf) and isinstance(second.noise, Deaf)
-    assert first.noise.asked == second.noise.asked
+    assert first.noise.draws == second.noise.draws
     assert first.baseline.ledger.to_bytes() == second.baseline.ledger.to_bytes()
     if asked is SHORT or first.baseline.feeds == "rows":  # over 90 slots hardly any of so few people is asked at a time
         assert Decision.PUBLISHED in decisions
@@ -261,7 +261,7 @@ def test_only_whole_numbers_meet_noise(name: str, asked: list[Fixed]) -> None:
     world = World(name, asked, Strict(7))
     for places in stream("jumpy", windows(asked, 8 if asked is SHORT else 2)):
         world.step(places)
-    assert isinstance(world.noise, Strict) and world.noise.asked
+    assert isinstance(world.noise, Strict) and world.noise.draws
 
 
 def test_no_other_randomness() -> None:
@@ -306,7 +306,7 @@ def test_an_error_in_the_draw_loses_the_slot(name: str, asked: list[Fixed]) -> N
             break
     assert lost is not None
     noise.armed = False
-    drawn, stored = len(noise.asked), baseline.ledger.to_bytes()
+    drawn, stored = len(noise.draws), baseline.ledger.to_bytes()
     offer = world.charges[-1]
     assert offer.slot == lost and (offer.change_budget + offer.publish_budget).any()
     assert baseline.trace is not None and baseline.trace.slot == lost
@@ -314,7 +314,7 @@ def test_an_error_in_the_draw_loses_the_slot(name: str, asked: list[Fixed]) -> N
     assert np.array_equal(baseline.shown, before)
     with pytest.raises(SlotOutOfOrder):
         baseline.step(world.slot(places[lost - 1], lost))
-    assert (len(noise.asked), baseline.ledger.to_bytes()) == (drawn, stored)
+    assert (len(noise.draws), baseline.ledger.to_bytes()) == (drawn, stored)
     assert baseline.step(world.slot(places[lost])).slot == lost + 1
 
 
@@ -328,12 +328,12 @@ def test_slots_come_in_order_and_once(name: str) -> None:
             world.baseline.step(world.slot(places, number))
     for _ in range(3):
         world.step(places)
-    drawn, stored = len(world.noise.asked), world.baseline.ledger.to_bytes()
+    drawn, stored = len(world.noise.draws), world.baseline.ledger.to_bytes()
     for number in (1, 3, 5):
         with pytest.raises(SlotOutOfOrder) as refused:
             world.baseline.step(world.slot(places, number))
         assert refused.value.fields == {"slot": number, "expected": 4}
-    assert (len(world.noise.asked), world.baseline.ledger.to_bytes()) == (drawn, stored)
+    assert (len(world.noise.draws), world.baseline.ledger.to_bytes()) == (drawn, stored)
     assert world.baseline.step(world.slot(places)).slot == 4
 
 
@@ -425,7 +425,7 @@ def refuse(world: World, places: Ints, bad: Bad) -> None:
         assert good.counts is not None
         wrong = Slot(5, counts=bad.rows(good.counts.astype(np.int64)))
     assert isinstance(world.noise, Recorded)
-    drawn, stored = len(world.noise.asked), world.baseline.ledger.to_bytes()
+    drawn, stored = len(world.noise.draws), world.baseline.ledger.to_bytes()
     with pytest.raises(InvalidInput) as refused:
         world.baseline.step(wrong)
     error = refused.value
@@ -433,4 +433,4 @@ def refuse(world: World, places: Ints, bad: Bad) -> None:
     last = traceback.format_exception_only(error)
     for shown in (*last, repr(error), str(error.fields), repr(world.baseline), repr(wrong)):
         assert not any(secret in shown for secret in SECRETS)
-    assert (len(world.noise.asked), world.baseline.ledger.to_bytes()) == (drawn, stored), bad.what
+    assert (len(world.noise.draws), world.baseline.ledger.to_bytes()) == (drawn, stored), bad.what

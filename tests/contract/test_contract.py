@@ -264,8 +264,8 @@ def test_an_empty_slot_is_charged_and_drawn_like_a_full_one(case: Case, publish_
         charges = full.journal.charges[-1], empty.journal.charges[-1]
         assert np.array_equal(charges[0].change_budget, charges[1].change_budget)
         assert np.array_equal(charges[0].publish_budget, charges[1].publish_budget)
-    drawn = [[(kind, budget) for kind, budget, _ in world.noise.asked] for world in (full, empty)]
-    cells = [[many for kind, _, many in world.noise.asked if kind == "laplace"] for world in (full, empty)]
+    drawn = [[(kind, budget) for kind, budget, _ in world.noise.draws] for world in (full, empty)]
+    cells = [[many for kind, _, many in world.noise.draws if kind == "laplace"] for world in (full, empty)]
     assert drawn[0] == drawn[1]
     assert cells[0] == cells[1]
     assert cells[0]
@@ -280,12 +280,12 @@ def test_asked_again_the_kept_release_is_returned(case: Case, fast: bool) -> Non
     world = World(case, 6, fast, noise=Recorded(2))
     releases = [world.step(world.data()) for _ in range(12)]
     stored = world.publisher.ledger.to_bytes()
-    drawn, charged = len(world.noise.asked), len(world.journal.charges)
+    drawn, charged = len(world.noise.draws), len(world.journal.charges)
     for number in (12, 1, 7):
         for again in (Slot(number), Slot(number, {"user-0": CELLS[0]}), Slot(number, {"nobody": "nowhere"})):
             assert world.publisher.step(again) is releases[number - 1]
     assert world.publisher.ledger.to_bytes() == stored
-    assert (len(world.noise.asked), len(world.journal.charges)) == (drawn, charged)
+    assert (len(world.noise.draws), len(world.journal.charges)) == (drawn, charged)
     world.step(world.data())
 
 
@@ -314,13 +314,13 @@ def test_an_error_in_the_draw_loses_the_slot(case: Case, failing: str, fast: boo
     with pytest.raises(BrokenError):
         publisher.step(data)
     noise.armed, publisher.trigger = False, given
-    drawn, stored = len(noise.asked), publisher.ledger.to_bytes()
+    drawn, stored = len(noise.draws), publisher.ledger.to_bytes()
     release = publisher.step(data)
     assert (release.decision, release.slot) == (Decision.LOST, lost)
     assert release.threshold is None and release.error is None
     shown = np.array_equal(release.counts, before.counts)
     assert shown or np.array_equal(release.counts, publisher.filter.repeat(lost).counts)
-    assert (len(noise.asked), publisher.ledger.to_bytes()) == (drawn, stored)
+    assert (len(noise.draws), publisher.ledger.to_bytes()) == (drawn, stored)
     offer = twin.publisher.ledger.offer(publisher.schedule)
     twin.publisher.ledger.charge(offer)
     twin.publisher.ledger.lose()

@@ -160,13 +160,13 @@ def test_bad_input_changes_nothing(recipe: str, fast: bool) -> None:
     rows = publisher.members.rows().tolist()
     noise, journal = publisher._noise, publisher.journal
     assert isinstance(noise, Recorded) and isinstance(journal, OpenJournal)
-    drawn = len(noise.asked)
+    drawn = len(noise.draws)
     for bad in BAD:
         error = checked(publisher, bad)
         assert isinstance(error, ValueError), bad.what
         assert publisher.ledger.to_bytes() == stored, bad.what
         assert publisher.members.rows().tolist() == rows, bad.what
-        assert (len(noise.asked), len(journal.charges)) == (drawn, 2), bad.what
+        assert (len(noise.draws), len(journal.charges)) == (drawn, 2), bad.what
     good = Slot(3, np.array([0, -1, 1]), groups={GROUP: [20, 30]})
     releases = publisher.step(good), twin.step(good)
     assert releases[0].counts.tolist() == releases[1].counts.tolist()

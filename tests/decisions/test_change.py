@@ -47,7 +47,7 @@ def test_distance_is_per_cell_to_the_rounded_reference(cells: list[int], referen
     counts = [cells.count(cell) for cell in range(4)]
     exact = sum(abs(count - round(r)) for count, r in zip(counts, reference, strict=True))
     assert change.distance == exact / 4
-    assert noise.asked == [("laplace", Fraction(1), 1)]
+    assert noise.draws == [("laplace", Fraction(1), 1)]
 
 
 @pytest.mark.parametrize("sensitivity", [1, 2, 4])
@@ -61,7 +61,7 @@ def test_measured_at_the_threshold_of_the_change_budgets(sensitivity: int) -> No
     change = measure_change(tally, budgets, np.zeros(2), sizes, sensitivity, noise)
     assert change is not None
     assert change.selection == choose_threshold(budgets, sizes, sensitivity)
-    assert noise.asked[-1] == ("laplace", Fraction(change.selection.threshold, ONE * sensitivity), 1)
+    assert noise.draws[-1] == ("laplace", Fraction(change.selection.threshold, ONE * sensitivity), 1)
     assert change.distance == 1.5
 
 
@@ -74,7 +74,7 @@ def test_without_a_change_budget_nothing_is_measured() -> None:
         DecisionInput(three([0, 0, 0]), offered(0, ONE), selection, np.zeros(4, np.int64), SIZES, 1, noise)
     )
     assert not verdict.publish and verdict.change is None
-    assert noise.asked == []
+    assert noise.draws == []
 
 
 def test_distance_may_be_negative() -> None:
@@ -145,4 +145,4 @@ def test_the_clock_looks_at_no_data(publish_budget: int) -> None:
         )
         assert verdict.publish == (publish_budget > 0)
         assert verdict.change is None
-    assert noise.asked == []
+    assert noise.draws == []

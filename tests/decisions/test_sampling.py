@@ -91,7 +91,7 @@ def test_certain_people_cost_no_coin(make: Make, domain: int, fast: bool) -> Non
     tally = make(cells, rows, domain, fast)
     kept = keep_people(tally, selection_of([ONE, 2 * ONE, 3 * ONE], ONE), np.bincount(rows), noise)
     assert np.array_equal(kept, np.bincount(cells[cells >= 0], minlength=domain))
-    assert noise.asked == []
+    assert noise.draws == []
 
 
 @fast
@@ -143,7 +143,7 @@ def test_the_path_depends_on_nothing_private(fast: bool, seed: int, domain: int,
     for cells in (rng.integers(-1, domain, people), np.full(people, -1), np.zeros(people, np.int64)):
         noise = Recorded()
         keep_people(tally_of(cells, rows, domain, fast), selection, sizes, noise)
-        drawn.add(tuple(kind for kind, _, _ in noise.asked))
+        drawn.add(tuple(kind for kind, _, _ in noise.draws))
     assert len(drawn) == 1
 
 
@@ -155,7 +155,7 @@ def test_both_paths_are_taken(fast: bool) -> None:
         noise = Recorded()
         rows, cells = np.zeros(people, np.int64), np.arange(people) % domain
         keep_people(tally_of(cells, rows, domain, fast), selection_of([5], ONE), np.array([people]), noise)
-        kinds.append([kind for kind, _, _ in noise.asked])
+        kinds.append([kind for kind, _, _ in noise.draws])
     assert kinds == [["bernoulli"], ["binomial"]]
 
 
@@ -171,7 +171,7 @@ def test_a_group_takes_one_path_with_counts_or_without(people: int, fast: bool) 
         slot = Slot(1, {"user-0": 1}, groups=groups)
         tally = SlotReader(Domain(3), 1, fast=fast).read(slot, register, rows, {"group-0": 1}, sizes)
         keep_people(tally, selection_of([5, 6], ONE), sizes, noise)
-        drawn.add(tuple(kind for kind, _, _ in noise.asked))
+        drawn.add(tuple(kind for kind, _, _ in noise.draws))
     assert len(drawn) == 1
 
 
@@ -181,7 +181,7 @@ def test_empty_rows_are_not_sampled() -> None:
     tally = tally_of(np.array([0, 1, 1]), np.array([1, 1, 1]), 2)
     kept = keep_people(tally, selection_of([0, ONE], ONE, least=ONE), np.array([0, 3]), noise)
     assert kept.tolist() == [1, 2]
-    assert noise.asked == []
+    assert noise.draws == []
 
 
 @pytest.mark.parametrize("sensitivity", [1, 2, 6])
@@ -191,4 +191,4 @@ def test_the_noise_gets_the_exact_threshold(sensitivity: int) -> None:
     rows = np.zeros(4, np.int64)
     counts = sample(tally_of(np.array([0, 2, 2, -1]), rows, 3), selection_of([7], 7), np.array([4]), sensitivity, noise)
     assert counts.tolist() == [1, 0, 2]
-    assert noise.asked == [("laplace", Fraction(7, ONE * sensitivity), 3)]
+    assert noise.draws == [("laplace", Fraction(7, ONE * sensitivity), 3)]

@@ -91,7 +91,7 @@ class Work:
         return self._publisher.members.groups[name]
 
     def unknown(self, user: str) -> bool:
-        """Whether the register says that somebody may be counted in a group."""
+        """Whether the register says that a person may be counted in a group."""
         return bool(self._publisher.members.register.unknown([user]))
 
     def begin(self, number: int, known: Any) -> None:
@@ -101,7 +101,7 @@ class Work:
             self._states[number] = self._copies[number] = State(number, self._publisher.to_bytes(), known)
 
     def call(self, number: int, call: Call) -> bool:
-        """Let the publisher hear of something; whether it accepted it."""
+        """Make a call on the publisher; whether it accepted it."""
         try:
             call(self._publisher)
         except BudgetExceeded:

@@ -1,6 +1,6 @@
 """The events of a history, as frozen values: what people require, how slots end, and what goes wrong in between.
 
-A history says nothing about rows or ledgers. Events that do not apply (somebody leaves who is not listed) are void, so
+A history says nothing about rows or ledgers. Events that do not apply (a person leaves who is not listed) are void, so
 that any part of a history is a history: that is what makes shrinking simple.
 """
 
@@ -21,7 +21,7 @@ GROUP = "unlisted"
 
 @dataclass(frozen=True, slots=True)
 class Require:
-    """Somebody joins, returns or changes, whichever it is then."""
+    """A person joins, returns or changes, whichever it is then."""
 
     user: str
     requirement: Req
@@ -29,7 +29,7 @@ class Require:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Somebody leaves."""
+    """A person leaves."""
 
     user: str
 
@@ -112,11 +112,11 @@ class History:
         fast: compiled rows, or numpy.
         infeasible: `project` or `reject`.
         rest: `all` or `own`.
-        horizon: how many slots the ledger remembers at least.
+        history_slots: how many slots the ledger remembers at least.
         founders: who is listed before slot 1, with what requirement.
         others: people of the same town who are not listed then.
         group: what unlisted people are promised; None if they are not counted.
-        unlisted_again: whether somebody who leaves is counted as unlisted as soon as the register allows it.
+        unlisted_again: whether a person who leaves is counted as unlisted as soon as the register allows it.
         slots: in order.
     """
 
@@ -135,10 +135,10 @@ class History:
     def __str__(self) -> str:
         """One line for the settings, and one for each slot in which anything happens."""
         flags = f"{self.recipe} ({self.estimator}), {'numba' if self.fast else 'numpy'}, {self.infeasible}, {self.rest}"
-        flags += f", horizon {self.history_slots}"
-        lines = [f"{flags}; {'; '.join(f'{user} {show(asked)}' for user, asked in self.founders)}"]
+        flags += f", history_slots {self.history_slots}"
+        lines = [f"{flags}; {'; '.join(f'{user} {show(required)}' for user, required in self.founders)}"]
         if self.group is not None:
-            again = ", also whoever leaves" if self.unlisted_again else ""
+            again = ", also people who leave" if self.unlisted_again else ""
             lines.append(f"  not listed are {', '.join(self.others) or 'none'}{again}: {show(self.group)}")
         for number, slot in enumerate(self.slots, start=1):
             what = "; ".join(describe(event) for event in slot.events)

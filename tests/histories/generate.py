@@ -58,7 +58,7 @@ class _Draft:
         self._users = [f"u{number}" for number in range(rng.randint(3, 6))]
         founders = self._users[: rng.randint(1, len(self._users))] if rng.random() < 0.8 else self._users[:2]
         self._listed: dict[str, Req] = {user: self._requirement() for user in founders}
-        if self._recipe in COMMON and rng.random() < 0.8:  # somebody so strict that others may change
+        if self._recipe in COMMON and rng.random() < 0.8:  # a person so strict that others may change
             self._listed[founders[0]] = FixedReq(10**8, 6)
         self._span = max(map(longest_window, self._listed.values()))
         self._due: defaultdict[int, list[Event]] = defaultdict(list)
@@ -134,7 +134,7 @@ class _Draft:
         return Declare(tuple(table), tuple((user, rng.randrange(len(table))) for user in self._most()))
 
     def _beyond(self) -> Declare:
-        """All at once: first somebody looser, then a window longer than the span, then such a one that is tight."""
+        """All at once: a looser requirement, then a window longer than the span, then one that is tight as well."""
         rng, more = self._rng, self._span + self._rng.randint(1, 6)
         loose = DynamicReq(_NEVER, 1, EPSILONS[-1], rng.randint(1, 2))
         longer = replace(self._dynamic(), back_epsilon=_NEVER, back_window=more)
@@ -184,10 +184,10 @@ class _Draft:
             due[number + lost + 2 + back].append(Require(user, self._requirement()))
         elif name == "restore then join":
             lost, wait = rng.randint(1, 6), rng.choice([0, 0, rng.randint(1, 8)])
-            newcomer, asked = self._newcomer(), self._requirement()
-            due[number + 1 + rng.randint(0, lost - 1)].append(Require(newcomer, asked))
+            newcomer, required = self._newcomer(), self._requirement()
+            due[number + 1 + rng.randint(0, lost - 1)].append(Require(newcomer, required))
             due[number + lost + 1].append(self._restore(lost))
-            again = asked if rng.random() < 0.5 else self._requirement()
+            again = required if rng.random() < 0.5 else self._requirement()
             due[number + lost + 1 + wait].append(Require(newcomer, again))
         elif name == "restore then tighter":
             lost, wait = rng.randint(1, 6), rng.randint(0, 8)
@@ -200,7 +200,7 @@ class _Draft:
             due[number + 5 + rng.randint(1, 4)].append(Require(user, self._requirement()))
 
     def _meet(self, user: str, number: int) -> tuple[str, FixedReq, int, int]:
-        """Let somebody in a row of their own meet a younger cohort that they may be merged into.
+        """Let a person in a row of their own meet a younger cohort that they may be merged into.
 
         A burst, then nothing left for a whole window, in which the cohort is born: its spends are then the greater
         ones in every remembered slot. Returns who it is, what both require, the cohort's birth and the slot of the
@@ -221,7 +221,7 @@ class _Draft:
         return user, met, young, merge
 
     def _newcomer(self) -> str:
-        """Somebody whom nobody has heard of yet."""
+        """A person who is new to the history."""
         self._users.append(f"n{len(self._users)}")
         return self._users[-1]
 

@@ -44,7 +44,7 @@ class Judge:
         self._spent: dict[str, list[int]] = {}
 
     def note(self, user: str, slot: int, requirement: Req | None, spent: int) -> None:
-        """What was in force for somebody in a slot, None for nothing, and what they spent in all."""
+        """What was in force for a person in a slot, None for nothing, and what they spent in all."""
         promised, spends = self._promised.setdefault(user, []), self._spent.setdefault(user, [])
         if slot <= len(spends):
             raise ValueError(f"slot {slot} was judged before: a slot is drawn once")
@@ -53,11 +53,11 @@ class Judge:
         spends += [*[0] * missing, spent]
 
     def spends(self, user: str) -> list[int]:
-        """What somebody spent, slot by slot from 1 on."""
+        """What a person spent, slot by slot from 1 on."""
         return list(self._spent.get(user, []))
 
     def promises(self, user: str) -> list[Req | None]:
-        """What was in force for somebody, slot by slot from 1 on."""
+        """What was in force for a person, slot by slot from 1 on."""
         return list(self._promised.get(user, []))
 
     def broken(self) -> list[Window]:
@@ -78,21 +78,21 @@ class Judge:
 
         begin = 0
         for slot in range(1, end + 1):
-            asked = promised[slot - 1]
-            if isinstance(asked, FixedReq):
+            required = promised[slot - 1]
+            if isinstance(required, FixedReq):
                 # In force without a break from slot `begin` on. Every window of w slots that touches a slot in force
                 # holds at most E, or only what it held before `begin`.
-                begin = begin if slot > 1 and promised[slot - 2] == asked else slot
-                since = slot - asked.window + 1 if slot == begin else slot
+                begin = begin if slot > 1 and promised[slot - 2] == required else slot
+                since = slot - required.window + 1 if slot == begin else slot
                 for first in range(since, slot + 1):
-                    last = first + asked.window - 1
+                    last = first + required.window - 1
                     if spent(max(first, begin), last):
                         held = spent(first, last)
-                        yield Window(user, f"{show(asked)} from slot {begin}", first, last, held, asked.epsilon)
-            elif asked is not None:
+                        yield Window(user, f"{show(required)} from slot {begin}", first, last, held, required.epsilon)
+            elif required is not None:
                 # Declared in every slot anew: forward from here on; backward, unless this slot adds nothing.
-                name, ahead = f"{show(asked)} at slot {slot}", slot + asked.forward_window - 1
-                yield Window(user, f"forward {name}", slot, ahead, spent(slot, ahead), asked.forward_epsilon)
-                back = slot - asked.back_window + 1
+                name, ahead = f"{show(required)} at slot {slot}", slot + required.forward_window - 1
+                yield Window(user, f"forward {name}", slot, ahead, spent(slot, ahead), required.forward_epsilon)
+                back = slot - required.back_window + 1
                 if spends[slot - 1]:
-                    yield Window(user, f"backward {name}", back, slot, spent(back, slot), asked.back_epsilon)
+                    yield Window(user, f"backward {name}", back, slot, spent(back, slot), required.back_epsilon)

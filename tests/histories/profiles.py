@@ -20,10 +20,10 @@ class Profile:
         dynamic: share of dynamic requirements, where the recipe serves them.
         group: chance of a history with a group of unlisted people.
         reject: chance of `infeasible = reject`.
-        unlisted_again: chance that whoever leaves is counted as unlisted, where there is a group.
+        unlisted_again: chance that a person who leaves is counted as unlisted, where there is a group.
         windows: the longest window of a requirement that is not a jump.
-        jumps: share of long windows among requirements that no script asks for.
-        calm: weight of slots in which nothing is asked for.
+        jumps: share of long windows among requirements that are in no script.
+        calm: weight of slots in which no requirement changes.
         weights: of single events, by name.
         motifs: of short scripts over several slots, by name; one begins now and then.
         slots: least and greatest length.

@@ -1,7 +1,7 @@
-"""Drives a real publisher through a history, and tells the judge what every person was promised and spent.
+"""Drives a real publisher through a history, and reports to the judge what every person was promised and spent.
 
 It observes which row a person has and what that row was charged, never how the ledger came to it. A refused event must
-change nothing, so the judge does not hear of it. A restored copy is told how long a window anybody was ever promised;
+change nothing, so the judge learns nothing of it. A restored copy knows how long a window anybody was ever promised;
 the slots that it does not know were spent in the lost copy, and the judge has them from there.
 """
 
@@ -56,7 +56,7 @@ class Run:
         promised = [*self.in_force.values(), *([self.group] if self.group else [])]
         self._longest = max(map(longest_window, promised), default=1)
         self._work = Work(history, mechanism)
-        self._rows, self._asked = self._work.rows(), set[str]()  # before this slot; who asked for something in it
+        self._rows, self._required = self._work.rows(), set[str]()  # before this slot; whose requirement changed in it
 
     def play(self) -> Failure | None:
         """All slots, then the judgement: the first thing that went wrong, if any."""
@@ -148,7 +148,7 @@ class Run:
     def _promise(self, user: str, requirement: Req) -> None:
         self.in_force[user] = requirement
         self.left.discard(user)
-        self._asked.add(user)
+        self._required.add(user)
         self._longest = max(self._longest, longest_window(requirement))
 
     def _restore(self, number: int, event: Restore) -> None:
@@ -167,12 +167,12 @@ class Run:
     # --- slots -----------------------------------------------------------------------------------
 
     def _observe(self, number: int, offer: Offer, release: Release) -> None:
-        """Tell the judge what everybody was promised and spent in this slot."""
+        """Report to the judge what everybody was promised and spent in this slot."""
         whole = release.decision in (Decision.PUBLISHED, Decision.LOST)
         spends = offer.change_budget + offer.publish_budget if whole else offer.change_budget
         places = self._work.places()
         if places.keys() != self.in_force.keys():
-            raise Stopped("register", f"slot {number} lists {sorted(places)}, asked for {sorted(self.in_force)}")
+            raise Stopped("register", f"slot {number} lists {sorted(places)} instead of {sorted(self.in_force)}")
         for user in self.town:
             if user in places:
                 spent = int(spends[places[user]])
@@ -185,7 +185,7 @@ class Run:
                 self.judge.note(user, number, self.group, int(spends[self._work.group_place(GROUP)]))
 
     def _unlisted(self, user: str) -> bool:
-        """Whether somebody is counted in the group: whoever never was listed, or who left and may be counted again."""
+        """Whether a person is counted in the group: one who never was listed, or who left and may be counted again."""
         if self.group is None or user in self.in_force:
             return False
         return user not in self.left or (self.history.unlisted_again and self._work.unknown(user))
@@ -197,11 +197,11 @@ class Run:
             self.lives[user].extend(kinds)
 
     def _note_merges(self) -> None:
-        """Whoever has another row without having asked for anything was merged into a cohort."""
+        """A person who has another row without a requirement change was merged into a cohort."""
         after = self._work.rows()
         moved = [user for user, row in after.items() if self._rows.get(user, row) != row]
-        self._note([user for user in moved if user not in self._asked], Kind.MERGED)
-        self._rows, self._asked = after, set()
+        self._note([user for user in moved if user not in self._required], Kind.MERGED)
+        self._rows, self._required = after, set()
 
 
 def promises(history: History) -> tuple[Failure | None, list[list[Kind]]]:

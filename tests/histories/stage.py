@@ -101,7 +101,7 @@ class _Scripted(Trigger):
 
 def build(history: History, script: Script, mechanism: Mechanism | None = None) -> tuple[Publisher, ScriptedJournal]:
     """The publisher of a history as it was founded, and its journal; with a mechanism that others use too, if given."""
-    register = Register.from_rows({user: package(asked) for user, asked in history.founders})
+    register = Register.from_rows({user: package(required) for user, required in history.founders})
     if history.group is not None:
         register.with_group(GROUP, package(history.group), 3)
     journal = ScriptedJournal(script)
@@ -123,7 +123,7 @@ def build(history: History, script: Script, mechanism: Mechanism | None = None) 
 
 def mechanism_of(history: History) -> Mechanism:
     """The mechanism of a history's recipe, as a library's user would hand it to several publishers."""
-    register = Register.from_rows({user: package(asked) for user, asked in history.founders})
+    register = Register.from_rows({user: package(required) for user, required in history.founders})
     estimator = history.estimator if history.recipe == "auto" else None
     return publisher_of(history.recipe, register, CELLS, estimator).mechanism
 

@@ -26,12 +26,12 @@ def forget_births(patch: pytest.MonkeyPatch) -> None:
 
 
 def forget_the_group(patch: pytest.MonkeyPatch) -> None:
-    """Whoever is listed begins with an empty past."""
+    """A person who is listed begins with an empty past."""
     patch.setattr(Placement, "newcomer", lambda self: Past((), self.ledger.slot - 1))
 
 
 def hold_nobody(patch: pytest.MonkeyPatch) -> None:
-    """A restored copy is not told what was promised in the lost one."""
+    """A restored copy does not know what was promised in the lost one."""
     patch.setattr(copies, "_forfeit", lambda publisher, hold: publisher.forfeit(1))
 
 
@@ -41,7 +41,7 @@ def check_nothing_beforehand(patch: pytest.MonkeyPatch) -> None:
 
 
 def begin_again(patch: pytest.MonkeyPatch) -> None:
-    """A slot is begun again after a failed charge, when changes were heard in between."""
+    """A slot is begun again after a failed charge, when changes were applied in between."""
     begin: Any = Membership.begin_slot
 
     def begin_slot(members: Any) -> None:
@@ -51,8 +51,8 @@ def begin_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Membership, "begin_slot", begin_slot)
 
 
-def count_whoever_left(patch: pytest.MonkeyPatch) -> None:
-    """Whoever left counts as unlisted at once."""
+def count_people_who_left(patch: pytest.MonkeyPatch) -> None:
+    """People who left count as unlisted at once."""
     patch.setattr(Register, "unknown", lambda self, users: [user for user in users if user not in self])
 
 
@@ -62,7 +62,7 @@ UNDONE: dict[str, Undo] = {
     "restores": hold_nobody,
     "bulk": check_nothing_beforehand,
     "retries": begin_again,
-    "unlisted again": count_whoever_left,
+    "unlisted again": count_people_who_left,
 }
 
 

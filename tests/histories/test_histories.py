@@ -107,7 +107,7 @@ def test_promises_are_kept_in_many_histories(profile: str, seed: int) -> None:
 
 @pytest.mark.parametrize("histories", [20, pytest.param(150, marks=pytest.mark.slow)])
 def test_compiled_rows_spend_the_same(histories: int) -> None:
-    """Whoever is served by compiled rows spends in every slot what numpy's rows would have them spend."""
+    """A person who is served by compiled rows spends in every slot what numpy's rows would have them spend."""
     found = search(replace(PROFILES["mixed"], recipes=DYNAMIC, dynamic=0.6), "both", histories, check=same_spends)
     assert found is None, str(found)
 

@@ -41,7 +41,7 @@ def test_what_was_spent_before_a_promise_is_excused() -> None:
 
 
 def test_slots_are_judged_once() -> None:
-    """A slot that somebody spent in cannot be told a second time."""
+    """A slot in which a person spent cannot be reported a second time."""
     judge = judged([None], [0])
     with pytest.raises(ValueError, match="judged before"):
         judge.note("u", 1, None, 0)
@@ -57,7 +57,7 @@ def test_judge_and_oracle_agree() -> None:
         for slot in range(1, 21):
             if rng.random() < 0.3:
                 now = _random(rng)
-                oracle.leave(slot) if now is None else oracle.ask(slot, now)
+                oracle.leave(slot) if now is None else oracle.require(slot, now)
             room = oracle.room(slot)
             spent = 0 if room is None or rng.random() < 0.4 else rng.choice([room, room // 2])
             spent += rng.random() < 0.02

@@ -1,4 +1,4 @@
-"""The one loop: the order of charge, draw and settlement, what is kept, and what is handed out."""
+"""What happens in a slot: the order of charge, draw and settlement, what is kept, and what is handed out."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_journal_that_cannot_keep_the_charge_stops_the_slot() -> None:
     with pytest.raises(OSError, match="no space"):
         stream.step(Slot(1, {"user-0": 2}))
     assert stream.ledger.to_bytes() == before
-    assert noise.asked == []
+    assert noise.draws == []
     journal.full = False
     assert stream.step(Slot(1, {"user-0": 2})).decision is Decision.PUBLISHED
 
@@ -247,7 +247,7 @@ def test_sensitivity_reaches_the_noise() -> None:
         mechanism = Mechanism("forced", Distribution, lambda: Forced({1}))
         people = Register.from_rows({"user-0": Fixed(1, 3)})
         Publisher(people, 3, mechanism, noise=noise, privacy=privacy, fast=False).step(Slot(1))
-        budgets.append(noise.asked[0][1])
+        budgets.append(noise.draws[0][1])
     assert budgets[0] is not None and budgets[1] is not None
     assert budgets[0] == 2 * budgets[1]
 

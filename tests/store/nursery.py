@@ -1,4 +1,4 @@
-"""Processes to be killed: a store and a number of rounds come in; each round a child works until it is killed.
+"""Starts processes on a store and kills them: each round a child works until it is killed.
 
 Run as a process of its own, so that children start in milliseconds: everything is imported once, then forked.
 Every child writes down what it has accepted, after the store said so, in a file that only grows.

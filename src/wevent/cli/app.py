@@ -1,4 +1,4 @@
-"""Builds the Typer application out of the files in `commands`, and calls the command that the words of a shell name."""
+"""Builds the Typer application out of the files in `commands`, and calls the command that is named."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from wevent.cli.options import Volume
 from wevent.errors import InvalidSetting
 
 NAME, COMPLETE = "wevent", "_WEVENT_COMPLETE"
-"""The command, and the variable by which a shell asks for completions."""
+"""The command, and the environment variable by which a shell requests completions."""
 
 PANELS: dict[str, dict[str, Any]] = {
     "Try it": {"simulate": simulate, "demo": demo},

@@ -1,4 +1,4 @@
-"""Defines the options that several commands take, and reads numbers and times from the words of a shell."""
+"""Defines the options that several commands take, and parses numbers and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs `wevent publish`: opens the stream, feeds it until its sources end or a signal stops it, and tells the end."""
+"""Runs `wevent publish`: opens the stream, feeds it until its sources end or a signal stops it, and reports the end."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def _publish(options: RunOptions, guard: SignalGuard) -> None:
                         left = 0 if done else count_due(session, options.until)
                         waiting = session.intake.count() if done or stopped else 0
                         end = RunEnd(session.next_slot, system_clock(), left=left, waiting=waiting, stopped=stopped)
-                        _tell_end(options, totals, end)
+                        _report_end(options, totals, end)
 
 
-def _tell_end(options: RunOptions, totals: RunTotals, end: RunEnd) -> None:
+def _report_end(options: RunOptions, totals: RunTotals, end: RunEnd) -> None:
     """Say what was done: a line or a JSON document on standard output, and a summary for the operator."""
     if options.as_json:
         print_json(as_dict(options.config, totals, end))

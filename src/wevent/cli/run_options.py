@@ -27,7 +27,7 @@ class RunOptions:
         volume: how much is said.
         yes: whether very many slots need no question.
         allow_empty: whether slots are released though nothing in the sources can be accepted.
-        as_json: whether the end of the run is told as one JSON document.
+        as_json: whether the run ends with one JSON document.
         follow: whether one growing file is read without end.
         overwrite: whether the file of requirements changes people who have set their own.
         restored: the last slot that may have been shown, as the operator states it.

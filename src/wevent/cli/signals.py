@@ -29,7 +29,7 @@ class SignalGuard:
     Guarantees:
         A signal takes effect at a safe point, the end of `uninterrupted`, or inside `interruptible`, and nowhere else:
         raised in the middle of an import or of a library's callback, it could break what is half done.
-        It takes effect once, so that a second signal does not disturb the cleaning up.
+        It takes effect once, so that a second signal does not interrupt the cleaning up.
         `run` lets no trace of a signal through but its return value.
     """
 
@@ -85,7 +85,7 @@ class SignalGuard:
         before, self._interruptible = self._interruptible, True
         try:
             yield
-        except Exception as error:  # a library may report the interruption in words of its own; a damaged store is told
+        except Exception as error:  # a library reports the interruption in its own words; a damaged store is reported
             if self._raised and (isinstance(error, Unreadable) or not isinstance(error, WeventError)):
                 raise Stopped from None
             raise
@@ -99,7 +99,7 @@ class SignalGuard:
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if self._signal is None:
             self._signal = signal.Signals(number)
-        if self._interruptible and not self._raised:  # a second one would disturb the cleaning up
+        if self._interruptible and not self._raised:  # a second one would interrupt the cleaning up
             self._stop_if_signalled()
 
     def _stop_if_signalled(self) -> None:

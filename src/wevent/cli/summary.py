@@ -1,4 +1,4 @@
-"""Tells at the end of `wevent publish` and `wevent check` what was accepted, refused and released, and what comes next.
+"""Reports at the end of `publish` and `check` what was accepted, refused and released, and what comes next.
 
 It is the operator's: numbers of events must not be published.
 """

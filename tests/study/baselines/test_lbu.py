@@ -101,7 +101,7 @@ def test_rows_that_spend_alike_report_together() -> None:
     for register, groups in ((alike, 1), (apart, 2)):
         noise = Recorded(1)
         run(PLBU(register, 2, noise=noise, complete=True), register, [np.zeros(len(register), np.int64)])
-        assert noise.asked == [("binomial", None, 2 * groups), ("binomial", None, groups)]
+        assert noise.draws == [("binomial", None, 2 * groups), ("binomial", None, groups)]
 
 
 def test_declared_groups_report_too() -> None:

@@ -67,7 +67,7 @@ def test_an_empty_slot_takes_the_same_way(kind: type[LocalBaseline]) -> None:
         baseline.shown = np.full(3, 1e6)  # so far away that all of them publish
         found = run(baseline, register, [places])
         assert found.letters == "p"
-        seen.add((tuple(noise.asked), found.spends.tobytes()))
+        seen.add((tuple(noise.draws), found.spends.tobytes()))
     assert len(seen) == 1
 
 

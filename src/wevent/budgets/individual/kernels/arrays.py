@@ -129,7 +129,7 @@ def clear(struct: PerRow, rows: Int64s) -> None:
         array[rows] = _EMPTY.get(name, 0)
 
 
-_OPTIONS: Any = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+_OPTIONS: Any = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 """Without `_nrt` nothing is counted: kernels allocate nothing, and counting references costs ten times their work."""
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -141,7 +141,13 @@ def jit(kernel: Kernel) -> Kernel:
     return compiled
 
 
+def called(kernel: Kernel) -> Kernel:
+    """Compile what only kernels call."""
+    compiled: Kernel = numba.njit(**_OPTIONS, no_cpython_wrapper=True)(kernel)
+    return compiled
+
+
 def inlined(kernel: Kernel) -> Kernel:
-    """Compile a step of such a loop into the loop itself."""
-    compiled: Kernel = numba.njit(**_OPTIONS, forceinline=True)(kernel)
+    """Compile what only kernels call into the kernel itself."""
+    compiled: Kernel = numba.njit(**_OPTIONS, no_cpython_wrapper=True, forceinline=True)(kernel)
     return compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wevent.budgets.individual.kernels.arrays import BIG, LevelArrays, PastArrays, RowArrays, inlined, jit
+from wevent.budgets.individual.kernels.arrays import BIG, LevelArrays, PastArrays, RowArrays, called, inlined, jit
 from wevent.units import Units
 
 
@@ -32,7 +32,7 @@ def change_spend(levels: LevelArrays, past: PastArrays, row: int, place: int) ->
     return levels.share[code]
 
 
-@jit
+@called
 def spent_in_window(levels: LevelArrays, past: PastArrays, row: int, window: int) -> tuple[np.int64, np.int64]:
     """Change and publish budget of a row in slots t - window + 1 … t - 1."""
     change, publish = np.int64(0), np.int64(0)
@@ -49,7 +49,7 @@ def spent_in_window(levels: LevelArrays, past: PastArrays, row: int, window: int
     return change, publish
 
 
-@jit
+@called
 def scan_room(levels: LevelArrays, past: PastArrays, row: int) -> np.int64:
     """Least EF less everything spent since τ, over past declarations that are active."""
     least, since = BIG, np.int64(0)
@@ -75,7 +75,7 @@ def window_forgotten(past: PastArrays, born: int, window: int) -> bool:
     return first <= past.forgotten or (first < past.known and born < past.known)
 
 
-@jit
+@called
 def reaches_forgotten(levels: LevelArrays, past: PastArrays, rows: RowArrays, row: int) -> bool:
     """Whether the window of an active declaration reaches back to forgotten slots."""
     if past.slot - past.longest >= past.forgotten:
@@ -89,7 +89,7 @@ def reaches_forgotten(levels: LevelArrays, past: PastArrays, rows: RowArrays, ro
     return False
 
 
-@jit
+@called
 def scan_saved(levels: LevelArrays, past: PastArrays, row: int) -> tuple[np.int64, np.int64, np.int64, np.int64]:
     """The least and the greatest (t - τ + 1)·a_τ - U(τ), with the level and last slot of the greatest."""
     least, most, most_level, most_until = BIG, -BIG, np.int64(0), np.int64(0)
