@@ -62,9 +62,7 @@ def same_spends(history: History) -> tuple[Failure | None, list[list[Kind]]]:
     for user in slow.town:
         if failure is None and slow.judge.spends(user) != fast.judge.spends(user):
             pairs = zip(slow.judge.spends(user), fast.judge.spends(user), strict=True)
-            slot, (numpy, numba) = next(
-                (slot, pair) for slot, pair in enumerate(pairs, start=1) if pair[0] != pair[1]
-            )
+            slot, (numpy, numba) = next((slot, pair) for slot, pair in enumerate(pairs, start=1) if pair[0] != pair[1])
             failure = Failure("numba", f"{user} spends {numpy} with numpy and {numba} with numba in slot {slot}")
     return failure, list(slow.lives.values())
 

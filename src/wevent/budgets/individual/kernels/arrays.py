@@ -129,25 +129,27 @@ def clear(struct: PerRow, rows: Int64s) -> None:
         array[rows] = _EMPTY.get(name, 0)
 
 
-_OPTIONS: Any = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": False}
 """Without `_nrt` nothing is counted: kernels allocate nothing, and counting references costs ten times their work."""
+_CALLED = {**_OPTIONS, "no_cpython_wrapper": True}
+_njit: Any = numba.njit  # whose types do not know all of these options
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def jit(kernel: Kernel) -> Kernel:
     """Compile a loop over rows."""
-    compiled: Kernel = numba.njit(**_OPTIONS)(kernel)
+    compiled: Kernel = _njit(**_OPTIONS)(kernel)
     return compiled
 
 
 def called(kernel: Kernel) -> Kernel:
     """Compile what only kernels call."""
-    compiled: Kernel = numba.njit(**_OPTIONS, no_cpython_wrapper=True)(kernel)
+    compiled: Kernel = _njit(**_CALLED)(kernel)
     return compiled
 
 
 def inlined(kernel: Kernel) -> Kernel:
     """Compile what only kernels call into the kernel itself."""
-    compiled: Kernel = numba.njit(**_OPTIONS, no_cpython_wrapper=True, forceinline=True)(kernel)
+    compiled: Kernel = _njit(**_CALLED, forceinline=True)(kernel)
     return compiled
