@@ -120,7 +120,7 @@ def test_nothing_is_drawn_before_the_first_publication() -> None:
     unknown = PublicRelease(1, "skipped", None, np.zeros(1), np.array([np.inf]), None, None)
     known = PublicRelease(2, "published", 0.5, np.array([7.0]), np.array([1.0]), None, None)
     (line,) = draw("town", [unknown, known], ["north"]).axes[0].get_lines()
-    assert np.array_equal(line.get_ydata(), [np.nan, 7.0], equal_nan=True)  # type: ignore[arg-type]
+    assert np.array_equal(line.get_ydata(), [np.nan, 7.0], equal_nan=True)
 
 
 def test_audit(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
