@@ -13,7 +13,7 @@ from tests.store.postgres import fresh_database
 from tests.store.scene import Town, random_rows, same, sorted_events, waiting_rows
 from tests.store.test_filtered import CrashError, crash
 from tests.store.test_kill import ROUNDS, check, check_twin, kill
-from tests.store.test_reading import TOML, every_reading_command, filled
+from tests.store.test_read_only import TOML, every_reading_command, filled
 
 from wevent import Fixed
 from wevent.errors import (
