@@ -12,6 +12,7 @@ from tests.cli.town import BAD, UNTIL, csv_file, good, ndjson_file, parquet_file
 
 from wevent.cli.main import main
 from wevent.cli.progress import ProgressBar
+from wevent.events.validation import EventValidator
 from wevent.store.database import open_database
 
 
@@ -124,24 +125,29 @@ def test_a_failed_run_does_not_say_that_no_slot_was_due(tmp_path: Path, capsys: 
     assert "4 slots that are due were not released" in output
 
 
-@pytest.mark.parametrize("when", ["reading", "releasing"])
+@pytest.mark.parametrize("when", ["beginning", "reading", "releasing"])
 def test_stopped(
     when: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C: the summary says that it was stopped, and how many slots were due and not released."""
     kinds = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     before = [(kind, signal.getsignal(kind)) for kind in kinds]
-    where = "reading" if when == "reading" else "advance"
-    monkeypatch.setattr(ProgressBar, where, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    owner, method = {
+        "beginning": (EventValidator, "validate_lines"),
+        "reading": (ProgressBar, "reading"),
+        "releasing": (ProgressBar, "advance"),
+    }[when]
+    monkeypatch.setattr(owner, method, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     output = printed(publish(tmp_path, csv_file(tmp_path, good()), *UNTIL), capsys, code=130)
     for kind, handler in before:
         signal.signal(kind, handler)
     assert "no slot was due" not in output
     assert "times   none" not in output
-    left = 4 if when == "reading" else 3
-    assert f"stopped, {left} due slots are left" in output
+    left = 3 if when == "releasing" else 4
+    assert (f"stopped, {left} due slots are left" in output) == (when != "beginning")
+    assert (tmp_path / "town.db").exists() == (when != "beginning")
     assert f"stopped: {left} slots that are due were not released" in output
-    assert ("stopped before the sources were read" in output) == (when == "reading")
+    assert ("stopped before the sources were read" in output) == (when != "releasing")
     assert ("8 accepted" in output) == (when == "releasing")
     assert "it is over: run it again with all files\n" in output
 
