@@ -14,7 +14,7 @@ import pandas
 import polars
 import pytest
 
-from wevent import Decision, Fixed, RequirementChange, Store, facade
+from wevent import Decision, Fixed, Publisher, RequirementChange, Store, facade
 from wevent.errors import (
     EmptyRegister,
     InvalidRequirement,
@@ -205,6 +205,24 @@ def test_one_process_publishes(town: Town) -> None:
         assert len(other.releases()) == 1
     with town.open() as other:
         assert other.release_due() == []
+
+
+def test_an_interrupt_loses_one_slot(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupt between charge and release loses that slot; the next call goes on behind it."""
+
+    def interrupt(*_: object) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    with town.open() as store:
+        store.require("ann", Fixed(5, 4))
+        town.at(2)
+        monkeypatch.setattr(Publisher, "_draw", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.release_due()
+        assert [release.slot for release in store.release_due()] == [2]
+        assert [release.decision for release in store.releases()] == [Decision.LOST, Decision.PUBLISHED]
+        assert store.audit().kept
 
 
 def test_slots_that_may_have_been_shown_are_given_up(town: Town, tmp_path: Path) -> None:

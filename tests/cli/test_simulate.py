@@ -200,12 +200,14 @@ def test_as_a_module() -> None:
     assert (process.returncode, out.strip()) == (0, f"wevent {__version__}")
 
 
-def test_the_reader_may_stop() -> None:
-    """`wevent simulate | head` ends quietly."""
-    with start("simulate", "--people", "20", "--slots", "1000") as process:
+@pytest.mark.parametrize("words", [["simulate", "--people", "20", "--slots", "1000"], ["--help"]])
+def test_the_reader_may_stop(words: list[str]) -> None:
+    """`wevent simulate | head` ends quietly, and so does what Rich prints."""
+    with start(*words) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        process.stdout.readline()
+        if words[0] == "simulate":
+            process.stdout.readline()
         process.stdout.close()
         assert process.wait(timeout=60) == 0
         assert process.stderr.read() == ""

@@ -13,12 +13,15 @@ import warnings
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 from tests.cli.support import config, printed
 
 from wevent.cli import tour
 from wevent.cli.main import main
 from wevent.releases.release import NORMAL_95
+from wevent.reports.plot import draw
+from wevent.reports.releases import PublicRelease
 
 SECRET = "secret-person-4711"  # noqa: S105
 PLACE = "secret-place-0815"
@@ -110,6 +113,14 @@ def test_plots(city: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert ("operator only" in page) == spends
         assert not re.search(r"(src|href)=[\"']?http", page)
     assert ".png or .html" in printed(["plot", *config(city), "--output", "x.pdf"], capsys, code=2)
+
+
+def test_nothing_is_drawn_before_the_first_publication() -> None:
+    """A slot of which nothing is known has no point in the plot, and not a count of 0."""
+    unknown = PublicRelease(1, "skipped", None, np.zeros(1), np.array([np.inf]), None, None)
+    known = PublicRelease(2, "published", 0.5, np.array([7.0]), np.array([1.0]), None, None)
+    (line,) = draw("town", [unknown, known], ["north"]).axes[0].get_lines()
+    assert np.array_equal(line.get_ydata(), [np.nan, 7.0], equal_nan=True)
 
 
 def test_audit(city: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from tests.oracle import oracle_error, oracle_obs
 from tests.support import FAST, ONE, units
 
 from wevent.decisions import selection
-from wevent.decisions.selection import MOST_GRADES, Selection, _losses, choose_threshold, floor_to_steps, step_bits
+from wevent.decisions.selection import MOST_DISTINCT, Selection, _losses, choose_threshold, floor_to_steps, step_bits
 from wevent.units import NANO, Units
 
 fast = pytest.mark.parametrize("fast", FAST)
@@ -135,7 +135,7 @@ def brute(budgets: Units, sizes: Units) -> float:
 
 
 @fast
-@pytest.mark.parametrize("rows", [MOST_GRADES, MOST_GRADES + 1, 3000, 20_000])
+@pytest.mark.parametrize("rows", [MOST_DISTINCT, MOST_DISTINCT + 1, 3000, 20_000])
 @pytest.mark.parametrize("spread", ["one octave", "all", "with zeros"])
 def test_very_many_budgets(rows: int, spread: str, fast: bool) -> None:
     """Up to 1024 different ones are taken as they are, more are rounded down; the error is still least."""
@@ -152,14 +152,14 @@ def test_very_many_budgets(rows: int, spread: str, fast: bool) -> None:
     registered = sizes > 0
     positive = budgets[registered & (budgets > 0)]
     steps = chosen.budgets
-    if np.unique(budgets[registered]).size <= MOST_GRADES:
+    if np.unique(budgets[registered]).size <= MOST_DISTINCT:
         assert np.array_equal(steps[registered], budgets[registered])
     elif chosen.threshold <= chosen.least:  # all people are kept, so that no budget had to be rounded
         steps = floor_to_steps(budgets, step_bits(int(positive.min()), int(positive.max())))
     used = steps[registered]
     assert (used <= budgets[registered]).all()
     assert ((used == 0) == (budgets[registered] == 0)).all()
-    assert np.unique(used[used > 0]).size <= MOST_GRADES
+    assert np.unique(used[used > 0]).size <= MOST_DISTINCT
     assert chosen.error == pytest.approx(brute(steps, sizes), rel=1e-9)
     assert chosen.threshold in set(used.tolist())
 
@@ -179,13 +179,13 @@ def test_steps(low: int, high: int, seed: int, zeros: int) -> None:
     steps = floor_to_steps(budgets, bits)
     assert (steps <= budgets).all()
     assert ((budgets - steps).astype(object) * 2**bits <= budgets.astype(object)).all()
-    assert np.unique(steps[steps > 0]).size <= MOST_GRADES
+    assert np.unique(steps[steps > 0]).size <= MOST_DISTINCT
     assert np.array_equal(floor_to_steps(steps, bits), steps)
 
 
 def test_all_steps_of_all_octaves() -> None:
     """Even if every number between two powers of two is a budget, 1024 steps are left."""
     budgets = np.arange(2**12, 2**16)
-    assert np.unique(floor_to_steps(budgets, step_bits(int(budgets[0]), int(budgets[-1])))).size <= MOST_GRADES
+    assert np.unique(floor_to_steps(budgets, step_bits(int(budgets[0]), int(budgets[-1])))).size <= MOST_DISTINCT
     budgets = np.arange(2**20, 2**21)
-    assert np.unique(floor_to_steps(budgets, step_bits(int(budgets[0]), int(budgets[-1])))).size == MOST_GRADES
+    assert np.unique(floor_to_steps(budgets, step_bits(int(budgets[0]), int(budgets[-1])))).size == MOST_DISTINCT

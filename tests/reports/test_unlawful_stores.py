@@ -117,11 +117,7 @@ LEAVE = ("leave",)
 
 MERGED = Store(
     # a person in row 0 merges into the younger row 1, then requires a longer window, which has forgotten row 0
-    [
-        Change(0, 1, fixed(1, 2)),
-        Change(1, 5, fixed(1, 2), 3.5, 3, 4),
-        Change(0, 7, fixed(3, 10), 5.5, 5, 6),
-    ],
+    [Change(0, 1, fixed(1, 2)), Change(1, 5, fixed(1, 2), 3.5, 3, 4), Change(0, 7, fixed(3, 10), 5.5, 5, 6)],
     [(1, 0), (0, 0), (1, 0), (0, 0), (1, 1), (0, 0), (0, 1), (0, 0)],
     [(0, 1, 0), (0, 6, 1), (1, 5, 1)],
 )
@@ -166,11 +162,7 @@ UNLAWFUL = {
         "had begun before it was stored",
     ),
     "change in a begun slot, closed by the operator": (
-        Store(
-            [Change(0, 1, fixed(0.1, 4)), Change(0, 2, fixed(50, 4), 5.5, 1, 0)],
-            [(0,), (10,), (10,)],
-            [(0, 1, 0)],
-        ),
+        Store([Change(0, 1, fixed(0.1, 4)), Change(0, 2, fixed(50, 4), 5.5, 1, 0)], [(0,), (10,), (10,)], [(0, 1, 0)]),
         "had begun before it was stored",
     ),
     "change in a slot whose events were taken": (
@@ -220,11 +212,7 @@ UNLAWFUL = {
         "hold epsilon=50 where 0.01 was promised",
     ),
     "counted after leaving": (
-        Store(
-            [Change(0, 1, fixed(1, 2)), Change(0, 2, LEAVE, 0.5, 0, 1)],
-            [(0,), (0,)],
-            [(0, 1, 0)],
-        ),
+        Store([Change(0, 1, fixed(1, 2)), Change(0, 2, LEAVE, 0.5, 0, 1)], [(0,), (0,)], [(0, 1, 0)]),
         "without a requirement in force",
     ),
     "group that is not charged": (replace(LISTED, row_assignments=[(0, 4, 1)]), "was not charged"),

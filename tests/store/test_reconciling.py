@@ -6,12 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wevent.errors import (
-    InvalidSetting,
-    StoreReplaced,
-    WeventError,
-    WitnessMissing,
-)
+from wevent.errors import InvalidSetting, StoreReplaced, WeventError, WitnessMissing
 from wevent.store import reconciling
 from wevent.store.reconciling import OpeningTerms, StreamInStore, reconcile
 from wevent.store.witness import WitnessRecord

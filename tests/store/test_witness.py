@@ -12,11 +12,7 @@ import pytest
 from tests.store.scene import Town, config, random_rows
 
 from wevent import Fixed
-from wevent.errors import (
-    StoreUnavailable,
-    StreamTaken,
-    WitnessMissing,
-)
+from wevent.errors import StoreUnavailable, StreamTaken, WitnessMissing
 from wevent.releases.release import Decision
 from wevent.store.database import to_url
 from wevent.store.requirements import read_changes

@@ -49,6 +49,10 @@ def run(command: Callable[[], int]) -> int:
     except BrokenPipeError:  # the reader has seen enough, as in `wevent simulate | head`
         _drop_output()
         return FINE
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise  # of Typer, after it answered a shell that completes
+        return FINE  # of Rich, which would end with 1
     except OSError as error:
         return _end(WRONG, _of_the_system(error))
     except UnicodeEncodeError:

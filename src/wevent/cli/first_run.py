@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb  # noqa: F401  (before a signal may interrupt: inside an import it could break what is half done)
+
 from wevent.cli.run_options import RunOptions
-from wevent.cli.signals import Stopped
+from wevent.cli.signals import SignalGuard, Stopped
 from wevent.cli.summary import RunEnd, say_summary
 from wevent.config.model import Config
 from wevent.config.requirement_files import read_requirement_file
@@ -25,11 +27,12 @@ from wevent.store.streams import find_stream
 from wevent.store.totals import RunTotals
 
 
-def check_first_files(options: RunOptions) -> None:
+def check_first_files(options: RunOptions, guard: SignalGuard) -> None:
     """Raise `NoAcceptableEvents` or `EmptyRegister` before a stream begins from which nothing could be released.
 
     Guarantees:
         Nothing is stored. Streams that have begun, and those that are not closed by files, are not looked at.
+        A signal takes effect at once while files are read.
     """
     config = options.config
     if config.slots.closing != "files" or options.allow_empty or options.restored is not None or not options.events:
@@ -47,7 +50,8 @@ def check_first_files(options: RunOptions) -> None:
     totals, timeline = RunTotals(), config.slots.timeline
     validator = EventValidator(timeline, config.cells.declared(), people, config.people.group is not None)
     try:
-        _read(options.files, config, validator, AcceptanceWindow(1, timeline.end(due)), totals)
+        with guard.interruptible():
+            _read(options.files, config, validator, AcceptanceWindow(1, timeline.end(due)), totals)
     except Stopped:
         say_summary(config, RunTotals(), RunEnd(1, system_clock(), left=due, stopped=True))
         raise

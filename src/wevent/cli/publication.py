@@ -37,7 +37,7 @@ def publish_until_stopped(options: RunOptions) -> int:
 def _publish(options: RunOptions, guard: SignalGuard) -> None:
     config, totals = options.config, RunTotals()
     check_until(config, options.until, system_clock())
-    check_first_files(options)
+    check_first_files(options, guard)
     shown = restored_slot(config, options.restored)
     with open_store(config, create=True, shown=shown) as database:
         give_up(config, database, shown, yes=options.yes)

@@ -5,14 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-UNITS = {
-    "us": 1,
-    "ms": 1_000,
-    "s": 1_000_000,
-    "min": 60_000_000,
-    "h": 3_600_000_000,
-    "d": 86_400_000_000,
-}
+UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 """Names of units and their microseconds."""
 
 _WORDS = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([a-z]{1,3})")

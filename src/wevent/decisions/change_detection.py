@@ -1,4 +1,4 @@
-"""Publishes at the schedule's pace, and earlier when it detects that the stream has jumped.
+"""Publishes at the schedule's pace, and earlier when it detects that the stream has jumped (SPEC §13).
 
 `budgets.paced.PacedWithChangeDetection` pays for a measurement of change in every slot with a tenth of the budget. So
 small a budget means much noise. The trigger therefore learns the usual distance from earlier measurements, which are

@@ -1,4 +1,4 @@
-"""Measures, beside pooled counts, a contrast that shows their bias.
+"""Measures, beside pooled counts, a contrast that shows their bias (SPEC §12).
 
 Pooled counts are biased towards lenient people if what people require says something about where they are. A second
 sum, in which strict people count more, shows by how much. Both are paid from one budget: the part of the contrast is

@@ -1,4 +1,4 @@
-"""Makes one noisy count out of many budgets.
+"""Makes one noisy count out of many budgets (SPEC §4, §12).
 
 `Sampled` keeps people by coins, as in [Du25]. `Unbiased` counts all people in full at the least budget.
 `decisions.pooled` weights people by their budgets.

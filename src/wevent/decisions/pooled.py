@@ -1,4 +1,4 @@
-"""Weights people by their budgets and scales the sum up to all people.
+"""Weights people by their budgets and scales the sum up to all people (SPEC §12).
 
 A person counts in proportion to what they offer, and the sum is scaled by registered people over registered weights.
 The noise is that of the *mean* budget instead of the least. The counts are right in the mean if what people require
@@ -17,7 +17,7 @@ import numpy as np
 from wevent.cohorts.histogram import Tally
 from wevent.decisions.estimators import Estimator, Sizes, counts_of, nothing_selected, sums_before
 from wevent.decisions.evidence import Evidence, Floats, ForecastError, Knowledge, Offers
-from wevent.decisions.selection import Concentration, Selection, floor_to_steps, grades
+from wevent.decisions.selection import Concentration, Selection, distinct_budgets, floor_to_steps
 from wevent.decisions.weighting import Weights, add_noise, laplace_variance, weigh, weight_bits, weighted_sums
 from wevent.noise import Noise
 from wevent.settings import has_numba
@@ -99,7 +99,7 @@ def choose_cap(budgets: Units, sizes: Sizes, sensitivity: int, public: Knowledge
     """The cap of least error, as a selection and as a list of one; None if nobody has any budget."""
     if not budgets.any():
         return nothing_selected(budgets), None
-    values, people, bits = grades(budgets, sizes, has_numba())
+    values, people, bits = distinct_budgets(budgets, sizes, has_numba())
     if not (values > 0).any():
         return nothing_selected(budgets), None
     n = int(people.sum())

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from wevent.settings import has_numba
 from wevent.units import NANO, Units
 
-MOST_GRADES = 1024
+MOST_DISTINCT = 1024
 """With more different budgets than this, they are rounded down to logarithmic steps first."""
 
 _FEW = 48
@@ -158,7 +158,7 @@ def _choose_few(
 def _choose(
     budgets: Units, sizes: npt.NDArray[np.int64], sensitivity: int, concentration: Concentration, fast: bool
 ) -> Selection:
-    values, people, bits = grades(budgets, sizes, fast)
+    values, people, bits = distinct_budgets(budgets, sizes, fast)
     positive = values > 0
     if not positive.any():
         return Selection(0, 0.0, 0.0, math.inf, budgets)
@@ -199,14 +199,16 @@ def _losses(values: Units, people: npt.NDArray[np.int64]) -> tuple[npt.NDArray[n
     return variance, bias * bias
 
 
-def grades(budgets: Units, sizes: npt.NDArray[np.int64], fast: bool) -> tuple[Units, npt.NDArray[np.int64], int | None]:
+def distinct_budgets(
+    budgets: Units, sizes: npt.NDArray[np.int64], fast: bool
+) -> tuple[Units, npt.NDArray[np.int64], int | None]:
     """Different budgets, people of each, and the bits they were rounded down to; None if they were not."""
-    if fast and budgets.size > 4 * MOST_GRADES:
+    if fast and budgets.size > 4 * MOST_DISTINCT:
         from wevent.decisions.fast import tally
 
-        return tally(budgets, sizes, MOST_GRADES)
+        return tally(budgets, sizes, MOST_DISTINCT)
     values, people = _count(budgets, sizes)
-    if values.size <= MOST_GRADES:
+    if values.size <= MOST_DISTINCT:
         return values, people, None
     positive = values[values > 0]
     bits = step_bits(int(positive[0]), int(positive[-1]))
@@ -222,9 +224,9 @@ def _count(budgets: Units, sizes: npt.NDArray[np.int64]) -> tuple[Units, npt.NDA
 
 
 def step_bits(least: int, greatest: int) -> int:
-    """Bits of mantissa to keep so that at most `MOST_GRADES` steps lie between two positive budgets."""
+    """Bits of mantissa to keep so that at most `MOST_DISTINCT` steps lie between two positive budgets."""
     octaves = greatest.bit_length() - least.bit_length() + 1
-    return max(0, (MOST_GRADES // octaves).bit_length() - 1)
+    return max(0, (MOST_DISTINCT // octaves).bit_length() - 1)
 
 
 def floor_to_steps(budgets: Units, bits: int) -> Units:

@@ -2,7 +2,7 @@
 
 A person who offers e at threshold θ counts with weight min(1, e/θ) instead of being kept by a coin. The sum moves by
 the weight, so that noise of scale s/θ costs that person θ times the weight, at most e, and there is no
-variance of sampling. Weights are integer multiples of 2⁻ᵏ, rounded down. SPEC §11.
+variance of sampling. Weights are integer multiples of 2⁻ᵏ, rounded down. SPEC §11, §12.
 """
 
 from __future__ import annotations

@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from wevent.errors import Unreadable
-from wevent.events.formats import SUFFIXES, Columns, Format, RawEvent, Reader, check_beginning, format_of, line_reader
+from wevent.events.formats import SUFFIXES, Columns, Format, Reader, check_beginning, format_of, line_reader
 from wevent.events.gathering import EventBatch, Listing, SlotRows, gather
 from wevent.events.headers import HEAD
 from wevent.events.lines import Lines
 from wevent.events.names import show_name
 from wevent.events.one_cell import OneCell
 from wevent.events.parquet import open_parquet, python_rows, validating_select
-from wevent.events.refusals import Refusal, RefusedEvent
+from wevent.events.records import Event, read_records
+from wevent.events.refusals import Refusal
 from wevent.events.scratch import Scratch
 from wevent.events.sql import connect, duckdb_errors
 from wevent.events.staging import ACCEPTED, REFUSED_SLOTS, Staging
@@ -194,12 +195,9 @@ class GroupedFiles:
                 self.unusable.append(path)
         selects.append(staging.select)
         with duckdb_errors():
-            for statement in staging.ordering(selects):
-                self._connection.execute(statement)
-            ranges = "SELECT slot, min(rowid), max(rowid), count(*) FROM events GROUP BY slot"
-            found = self._connection.execute(ranges).fetchall()
+            ranges = staging.order(selects)
         reasons = {slot: kind.value for kind, slot in REFUSED_SLOTS.items()}
-        for slot, first, last, number in found:
+        for slot, first, last, number in ranges:
             self.tallies[reasons.get(slot, ACCEPTED)] += number
             if slot >= 0:
                 self._ranges[slot] = (first, last)
@@ -216,7 +214,7 @@ class GroupedFiles:
     def _stage(self, staging: Staging, rows: Iterator[list[tuple[Any, ...]]]) -> None:
         for batch in rows:
             refused: Counter[Refusal] = Counter()
-            events = _raw_events(batch, self._columns, refused)
+            events = read_records(_records(batch), self._columns, refused)
             self._keep(staging, self._validator.validate(events, self._acceptance_window, refused))
 
     def _keep(self, staging: Staging, events: AcceptedEvents) -> None:
@@ -254,13 +252,8 @@ def with_readers(
             yield [last], read.last
 
 
-def _raw_events(rows: list[tuple[Any, ...]], columns: Columns, refused: Counter[Refusal]) -> Iterator[RawEvent]:
+def _records(rows: list[tuple[Any, ...]]) -> Iterator[Event]:
+    """Rows of `python_rows` as records: a value is None only where the file holds nothing, unusable ones are empty."""
     for nothing, *values in rows:
-        if nothing:
-            refused[Refusal.INCOMPLETE] += 1
-            continue
-        user, time, *place = ("" if value is None else value for value in values)
-        try:
-            yield columns.event(user, time, tuple(place))
-        except RefusedEvent as refusal:
-            refused[refusal.kind] += 1
+        user, time, *place = values if nothing else ("" if value is None else value for value in values)
+        yield user, time, tuple(place)

@@ -64,10 +64,13 @@ class Staging:
         self._connection.execute("INSERT INTO staged SELECT * FROM batch")
         self._connection.unregister("batch")
 
-    def ordering(self, selects: Sequence[str]) -> list[str]:
-        """Statements that put all events into the table `events`, slot after slot, refused ones first."""
+    def order(self, selects: Sequence[str]) -> list[tuple[int, int, int, int]]:
+        """Put all events into the table `events` by slot; return each slot, its first and last row, and how many."""
         columns = "slot, person, k, cell" + (", unlisted" if self.validator.group else "")
-        return [f"CREATE TABLE events AS SELECT {columns} FROM ({' UNION ALL '.join(selects)}) ORDER BY slot"]  # noqa: S608
+        everything = " UNION ALL ".join(selects)
+        self._connection.execute(f"CREATE TABLE events AS SELECT {columns} FROM ({everything}) ORDER BY slot")  # noqa: S608
+        ranges = "SELECT slot, min(rowid), max(rowid), count(*) FROM events GROUP BY slot"
+        return self._connection.execute(ranges).fetchall()
 
     def _fill(self, table: str, columns: str, batch: dict[str, npt.NDArray[Any]]) -> None:
         self._connection.execute(f"CREATE TABLE {table} ({columns})")

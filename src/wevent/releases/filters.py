@@ -1,4 +1,4 @@
-"""Defines what a filter is: it turns the evidence of publications into the counts that every slot shows.
+"""Defines what a filter is: it turns the evidence of publications into the counts that every slot shows (SPEC §14).
 
 A filter is a function of public values and costs no budget. `Unfiltered` repeats the last evidence until the next
 publication; `releases.state_space` estimates a level per cell.

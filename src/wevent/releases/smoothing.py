@@ -1,4 +1,4 @@
-"""Smooths the history of releases from raw publications, at no cost.
+"""Smooths the history of releases from raw publications, at no cost (SPEC §14).
 
 A filter knows only the publications before a slot. Later ones become public too, and the same models run backwards over
 them ([Rauch65]). Nothing is drawn and nothing is spent; earlier releases stay as they are.

@@ -1,4 +1,4 @@
-"""Filters releases with a state-space model: a level per cell, and a bank of models of how it moves."""
+"""Filters releases with a state-space model: a level per cell, and a bank of models of how it moves (SPEC §14)."""
 
 from __future__ import annotations
 

@@ -74,15 +74,7 @@ def audit(history: StreamHistory, progress: Progress | None = None) -> Audit:
     violations.sort(key=lambda violation: (violation.slot, violation.what))
     everybody = len(history.requirements.keys() - {UNLISTED})
     return Audit(
-        history.name,
-        last,
-        everybody,
-        len(classes),
-        audited,
-        violations,
-        dict(decisions),
-        forfeited,
-        history.held_until,
+        history.name, last, everybody, len(classes), audited, violations, dict(decisions), forfeited, history.held_until
     )
 
 

@@ -26,10 +26,7 @@ _MOST_CELLS, _MOST_ROWS = 6, 8
 
 
 def draw(
-    title: str,
-    releases: Sequence[PublicRelease],
-    cells: Sequence[str],
-    charges: Sequence[SlotRecord] | None = None,
+    title: str, releases: Sequence[PublicRelease], cells: Sequence[str], charges: Sequence[SlotRecord] | None = None
 ) -> Figure:
     """Released counts with 95 % bands, decisions, and, for the operator, spends per cohort.
 

@@ -50,9 +50,7 @@ def read_state(connection: Connection, stream: int) -> KeptState:
     released = sa.exists().where(releases.c.stream == slots.c.stream, releases.c.slot == slots.c.slot)
     bare = sa.select(slots.c.slot).where(slots.c.stream == stream, ~released).order_by(slots.c.slot)
     return KeptState(
-        connection.execute(newest).scalar(),
-        connection.execute(last).scalar(),
-        list(connection.execute(bare).scalars()),
+        connection.execute(newest).scalar(), connection.execute(last).scalar(), list(connection.execute(bare).scalars())
     )
 
 
@@ -83,10 +81,10 @@ def read_slots(connection: Connection, stream: int, cells: int, first: int) -> l
 
 def keep_learned(connection: Connection, stream: int, slot: int, parts: Mapping[str, bytes]) -> None:
     """Keep what was learned by a slot, instead of what was learned before."""
-    for part, state in parts.items():
-        before = (learned.c.stream == stream) & (learned.c.part == part)
+    for axis, state in parts.items():
+        before = (learned.c.stream == stream) & (learned.c.axis == axis)
         connection.execute(learned.delete().where(before))
-        connection.execute(learned.insert().values(stream=stream, part=part, slot=slot, state=state))
+        connection.execute(learned.insert().values(stream=stream, axis=axis, slot=slot, state=state))
 
 
 def read_learned(connection: Connection, stream: int, *, filtered: bool) -> dict[str, bytes]:
@@ -104,10 +102,10 @@ def read_learned(connection: Connection, stream: int, *, filtered: bool) -> dict
     last = sa.select(sa.func.max(releases.c.slot)).where(
         releases.c.stream == stream, releases.c.decision == Decision.PUBLISHED.value
     )
-    seen = next((row.slot for row in found if row.part == "filter"), None)
+    seen = next((row.slot for row in found if row.axis == "filter"), None)
     if filtered and seen != connection.execute(last).scalar():
         raise CorruptState("what was learned does not end with the last publication; restore the store from a copy")
-    return {row.part: row.state for row in found}
+    return {row.axis: row.state for row in found}
 
 
 def read_release(connection: Connection, stream: int, slot: int, cells: int) -> Release | None:

@@ -38,12 +38,7 @@ metadata = MetaData(
     }
 )
 
-about = Table(
-    "about",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-)
+about = Table("about", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
 """The store's own name, drawn by chance when it was made."""
 
 streams = Table(
@@ -171,12 +166,12 @@ learned = Table(
     "learned",
     metadata,
     Column("stream", Integer, ForeignKey("streams.id"), primary_key=True),
-    Column("part", Text, primary_key=True),
+    Column("axis", Text, primary_key=True),
     Column("slot", BigInteger, nullable=False),
     Column("state", LargeBinary, nullable=False),
-    CheckConstraint("part IN ('schedule', 'filter', 'trigger', 'estimator')", name="part"),
+    CheckConstraint("axis IN ('schedule', 'trigger', 'estimator', 'filter')", name="axis"),
 )
-"""What parts of a publisher have learned, the newest only: a schedule's with a charge, the others' with a release."""
+"""What the axes of a publisher learned, the newest only: a schedule's with a charge, the others' with a release."""
 
 row_assignments = Table(
     "row_assignments",

@@ -1,4 +1,4 @@
-"""Runs several models of each cell's level side by side and weights them by likelihood.
+"""Runs several models of each cell's level side by side and weights them by likelihood (SPEC §14).
 
 How fast and how far the count of a cell moves is unknown. So several models run, and each counts by how well it
 forecast the published values ([Magill65], [West97] ch. 12). The bank sees public numbers only and costs no budget.

@@ -1,4 +1,4 @@
-"""Models the bias of pooled counts towards lenient people, and mixes counts and contrast by it.
+"""Models the bias of pooled counts towards lenient people, and mixes counts and contrast by it (SPEC §12).
 
 L are the unbiased counts, M the pooled ones, and C = M - L is the bias. Every publication shows M, and beside it the
 contrast L - γM. The variance of C decides how much of either counts: without a bias the pooled counts, with a bias of

@@ -1,4 +1,4 @@
-"""Learns the bias of pooled counts from contrasts, one per publication, and corrects the counts by it.
+"""Learns the bias of pooled counts from contrasts, one per publication, and corrects the counts by it (SPEC §14).
 
 Several models of how the bias moves run side by side; one of them says that there is no bias but by chance.
 """

@@ -1,4 +1,4 @@
-"""Defines how the level of a cell may move, and the Kalman filter of each model.
+"""Defines how the level of a cell may move, and the Kalman filter of each model (SPEC §14).
 
 A model is a level that walks, values that vary around it, and perhaps a second component: a *slope* that walks
 itself and moves the level ([West97] ch. 7), or a *swing* around the level that decays, such as that of the day. All
