@@ -97,7 +97,9 @@ def test_scales_are_those_of_the_source(neighbours: str, s: int) -> None:
     noise = Recording(1)
     run(built(Pegasus, "1", 4, noise, 1, neighbours), [[5]] * 2)
     perturbed, threshold, _, question = [Fraction(draw[0]) / draw[1] for draw in noise.draws]
-    assert (perturbed, threshold, question) == (s * 5, 4 * s * 20, 2 * 8 * s * 20)
+    assert perturbed == s / Fraction(1, 5)
+    assert threshold == 4 * s / Fraction(1, 20)
+    assert question == 2 * 8 * s / Fraction(1, 20)
 
 
 def test_every_slot_is_in_the_questions_of_one_group() -> None:
