@@ -17,12 +17,8 @@ def test_every_combination_is_a_cell_round_by_round() -> None:
     experiment = from_table("e", {**TABLE, "vary": {"epsilon": [0.2, 1.0]}, "base": {"window": 40}, "rounds": 3})
     cells = list(experiment.tasks())
     assert [cell.round for cell in cells] == [1] * 4 + [2] * 4 + [3] * 4
-    assert [(cell.point.data, cell.point.epsilon, cell.point.window) for cell in cells[:4]] == [
-        ("sin", 0.2, 40),
-        ("sin", 1.0, 40),
-        ("log", 0.2, 40),
-        ("log", 1.0, 40),
-    ]
+    points = [(cell.point.data, cell.point.epsilon, cell.point.window) for cell in cells[:4]]
+    assert points == [("sin", 0.2, 40), ("sin", 1.0, 40), ("log", 0.2, 40), ("log", 1.0, 40)]
     assert {cell.mechanisms for cell in cells} == {("pbd", "ba")}
 
 

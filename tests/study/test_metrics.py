@@ -11,7 +11,7 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import wasserstein_distance
 
 from wevent.errors import UnknownName
-from wevent.study.metrics import METRICS, Scorer, awd_plane, geometric_mean, known_metric
+from wevent.study.metrics import METRICS, Scorer, awd_plane, known_metric
 
 counts = arrays(np.float64, (3, 5), elements=st.integers(-20, 50).map(float))
 true_counts = arrays(np.float64, (3, 5), elements=st.integers(0, 50).map(float))
@@ -96,8 +96,3 @@ def test_unknown_metrics_are_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownName):
         known_metric("awd_plane")
     assert known_metric("awd_plane", (2, 2)) is not None
-
-
-def test_geometric_mean() -> None:
-    """Of 2 and 8 it is 4."""
-    assert geometric_mean([2, 8]) == pytest.approx(4)

@@ -24,11 +24,8 @@ def test_the_fullest_window_is_found(spends: list[tuple[int, int]], required: tu
     check = FixedWindowCheck(required)
     for slot in spends:
         check.add(np.array(slot))
-    for_each = [
-        worst([slot[row] for slot in spends], [FixedPromise(own.units, own.window, 1)])
-        for row, own in enumerate(required)
-    ]
-    assert check.worst() == max(for_each)
+    promised = [[FixedPromise(own.units, own.window, 1)] for own in required]
+    assert check.worst() == max(worst([slot[row] for slot in spends], promised[row]) for row in range(2))
 
 
 @given(spends=spends, data=st.data())

@@ -167,24 +167,16 @@ def from_table(name: str, table: Mapping[str, Any]) -> Experiment:
     vary, base = _table(name, table, "vary"), _table(name, table, "base")
     for given in (vary, base):
         _all_known("parameter", given, _VARIED)
-    plain: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in table.items()
-        if key not in ("vary", "base")
-    }
-    experiment = Experiment(
-        name=name,
-        vary=tuple((key, tuple(values)) for key, values in vary.items()),
-        base=tuple(base.items()),
-        **plain,
-    )
+    others = {key: value for key, value in table.items() if key not in ("vary", "base")}
+    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in others.items()}
+    varied = tuple((key, tuple(values)) for key, values in vary.items())
+    experiment = Experiment(name=name, vary=varied, base=tuple(base.items()), **plain)
     _check(experiment)
     return experiment
 
 
 def _check(experiment: Experiment) -> None:
-    if experiment.protocol not in get_args(Protocol):
-        known = get_args(Protocol)
+    if experiment.protocol not in (known := get_args(Protocol)):
         raise UnknownName(f"no protocol is called {experiment.protocol!r}; known are {', '.join(known)}", known=known)
     for name in experiment.data + experiment.downloads:
         check_name(name)

@@ -152,12 +152,8 @@ def _entropy_term(counts: Floats, middle: Floats) -> Floats:
 def _edges(rows: int, columns: int) -> npt.NDArray[np.float64]:
     """What each directed step between neighbours takes from one cell and gives to another (axes: cell, step)."""
     cell = np.arange(rows * columns).reshape(rows, columns)
-    pairs = np.concatenate(
-        [
-            np.stack([cell[:, :-1].ravel(), cell[:, 1:].ravel()], axis=1),
-            np.stack([cell[:-1].ravel(), cell[1:].ravel()], axis=1),
-        ]
-    )
+    sides = (cell[:, :-1], cell[:, 1:]), (cell[:-1], cell[1:])
+    pairs = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in sides])
     both = np.concatenate([pairs, pairs[:, ::-1]])
     steps = np.zeros((cell.size, len(both)))
     steps[both[:, 0], np.arange(len(both))] = 1

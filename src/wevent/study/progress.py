@@ -65,9 +65,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> None:
             f"{1000 * mean(row['seconds_per_slot'] for row in rows_of):.2f}",
         )
     console = Console()
-    if not console.is_terminal:
-        console = Console(width=160)
-    console.print(shown)
+    (console if console.is_terminal else Console(width=160)).print(shown)
 
 
 def _error(rows: Sequence[Mapping[str, Any]], key: str) -> str:

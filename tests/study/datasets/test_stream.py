@@ -20,9 +20,8 @@ ROWS = st.tuples(st.integers(0, 2), st.integers(0, SLOTS - 1), st.integers(0, 2)
 
 def build(rows: list[tuple[int, int, int]], **options: Any) -> Any:
     user, slot, cell = zip(*rows, strict=True) if rows else ((), (), ())
-    return recorded(
-        "made up", DataOptions(**options), people=PEOPLE, cells=CELLS, slots=SLOTS, user=user, slot=slot, cell=cell
-    )
+    domain: dict[str, Any] = {"people": PEOPLE, "cells": CELLS, "slots": SLOTS}
+    return recorded("made up", DataOptions(**options), **domain, user=user, slot=slot, cell=cell)
 
 
 @given(st.lists(ROWS, min_size=1, max_size=30), st.sampled_from(["carry", "seen"]), st.integers(1, 9))

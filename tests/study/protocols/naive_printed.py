@@ -139,9 +139,8 @@ def dynamic_absorption(turns: tuple[Own, Own]) -> Offers:
     def offers(t: int, past: list[list[float]], published: list[bool]) -> tuple[list[float], list[float]]:
         change_budget, publish_budget = [], []
         for i in range(len(turns[0])):
-            active = [
-                (tau, *required(turns, tau)[i]) for tau in range(1, t + 1) if t < tau + required(turns, tau)[i][1]
-            ]
+            declared = [(tau, *required(turns, tau)[i]) for tau in range(1, t + 1)]
+            active = [(tau, EF, wF) for tau, EF, wF in declared if t < tau + wF]
             change_budget.append(min(EF / (2 * wF) for _, EF, wF in active))
             saved = max((t - tau + 2) * EF / (2 * wF) for tau, EF, wF in active)
             publish_budget.append(min(saved, *(EF / 2 for _, EF, _ in active)))

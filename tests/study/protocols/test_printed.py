@@ -173,9 +173,8 @@ def imported(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            base = (
-                ".".join([*module[: len(module) - node.level], node.module or ""]) if node.level else node.module or ""
-            )
+            above = module[: len(module) - node.level] if node.level else ()
+            base = ".".join([*above, node.module or ""])
             names |= {base} | {f"{base.rstrip('.')}.{alias.name}" for alias in node.names}
     return names
 

@@ -226,9 +226,8 @@ def test_a_segment_is_that_of_the_oracle(name: str, seed: int) -> None:
     if by_the_scale:
         counts = counts.sum(axis=1, keepdims=True)
     sizes = counts[0].sum(axis=1)
-    found = run_segments(
-        schedule, cut(counts), sizes, by_scale if by_the_scale else by_error, np.random.default_rng(seed)
-    )
+    limit = by_scale if by_the_scale else by_error
+    found = run_segments(schedule, cut(counts), sizes, limit, np.random.default_rng(seed))
     expected = naive.run_segments(offers, counts.tolist(), sizes.tolist(), by_the_scale, np.random.default_rng(seed))
     assert found.published[0].tolist() == expected.published
     assert found.released[0] == pytest.approx(np.array(expected.released), rel=1e-6, abs=1e-6)
@@ -279,11 +278,7 @@ def test_reports_keep_their_bias() -> None:
 # What windows hold
 
 
-@given(
-    st.lists(st.floats(0, 1), min_size=1, max_size=30),
-    st.integers(1, 12),
-    st.floats(0.1, 2),
-)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(1, 12), st.floats(0.1, 2))
 def test_fullest_window(spends: list[float], window: int, epsilon: float) -> None:
     """The largest sum of w consecutive slots over E, for a fixed requirement and for one declared in each slot."""
     spent = np.array(spends)[:, None]

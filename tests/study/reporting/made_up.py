@@ -15,6 +15,9 @@ from wevent.study.reporting.paper import printed_value
 Error = float | tuple[float, ...]
 """One for all rounds, or one for each."""
 
+Made = dict[str, str]
+"""A row that nobody ran."""
+
 EIGHT = ("bd", "ba", "pbd", "pba", "dpbd", "dpba", "plbu", "spas")
 
 
@@ -37,9 +40,7 @@ def row(
     return results.to_row(name, task, mechanism, score, private, users=50, cells=2)
 
 
-def rows(
-    experiment: Experiment, errors: Mapping[str, Error], *, private: Mapping[str, str] | None = None
-) -> list[dict[str, str]]:
+def rows(experiment: Experiment, errors: Mapping[str, Error], private: Mapping[str, str] | None = None) -> list[Made]:
     """All rows of an experiment, each mechanism with its error in every round."""
     return [
         row(

@@ -10,17 +10,8 @@ from tests.study.reporting.made_up import row
 from wevent.errors import InvalidSetting
 from wevent.study import results
 from wevent.study.experiment import Point
-from wevent.study.reporting.frontier import (
-    EXPERIMENTS,
-    OTHERS,
-    OURS,
-    PAPER,
-    compare,
-    floor_of,
-    frontier,
-    geometric,
-    write_frontier,
-)
+from wevent.study.reporting import frontier as page
+from wevent.study.reporting.frontier import EXPERIMENTS, OTHERS, OURS, PAPER, compare, frontier, geometric
 
 ROOT = Path(__file__).parents[3]
 
@@ -71,15 +62,15 @@ def test_what_is_worse_is_said(tmp_path: Path) -> None:
 
 def test_floor() -> None:
     """Of independent coins N·p(1-p) in the mean over slots; nothing is known of recorded people."""
-    assert floor_of("sin") == pytest.approx(682, abs=1)
-    assert floor_of("nycflights") is None
+    assert page.floor_of("sin") == pytest.approx(682, abs=1)
+    assert page.floor_of("nycflights") is None
 
 
 def test_page_and_picture(tmp_path: Path) -> None:
     """Both are written; without results nothing is, and the error says how to make them."""
     with pytest.raises(InvalidSetting, match="wevent study run frontier"):
-        write_frontier(tmp_path, ROOT / "experiments", tmp_path / "page.md")
+        page.write_frontier(tmp_path, ROOT / "experiments", tmp_path / "page.md")
     write(tmp_path, *made(Point("sin", 0.6, 120)), *made(Point("sin", 0.8, 120)))
-    path = write_frontier(tmp_path, ROOT / "experiments", tmp_path / "docs" / "page.md")
+    path = page.write_frontier(tmp_path, ROOT / "experiments", tmp_path / "docs" / "page.md")
     assert path.read_text("utf-8") == frontier(tmp_path)
     assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")

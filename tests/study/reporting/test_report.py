@@ -130,15 +130,12 @@ def test_everything_is_escaped(made: Made) -> None:
 
 def test_the_best_of_each_column_is_bold(made: Made) -> None:
     """PBD has the least mean at both budgets; where only one mechanism ran, none is best."""
-    seen = made.seen
-    assert seen.bold == ["30,000", "30,000"]
+    assert made.seen.bold == ["30,000", "30,000"]
 
 
 def test_a_cell_has_mean_median_spread_and_the_paper_with_the_ratio(made: Made) -> None:
     """PBD at E = 0.6: mean 30,000, median 20,000, from 10,000 to 60,000; the paper has 796,008."""
-    seen = made.seen
-    expected = "30,000\n20,000\n10,000 – 60,000\n796,000\n×0.0377\n"
-    assert expected in seen.cells
+    assert "30,000\n20,000\n10,000 – 60,000\n796,000\n×0.0377\n" in made.seen.cells
 
 
 def test_labels(made: Made) -> None:
@@ -155,8 +152,7 @@ def test_labels(made: Made) -> None:
 
 def test_settings_rounds_and_commit_are_said(made: Made) -> None:
     """What was run, how often, from which commit; what was left out, and what has no results."""
-    seen = made.seen
-    said = " ".join(seen.words)
+    said = " ".join(made.seen.words)
     commit = results.read(made.folder / "results/honest.csv")[0]["commit"] or "outside a repository"
     for words in ("3 rounds", "100 slots; 50 users; 2 cells", commit, "taxi (a download, or still to come)"):
         assert words in said

@@ -87,9 +87,8 @@ def test_the_simplest_come_with_their_results(tmp_path: Path) -> None:
     """With results of Uniform and Sample there is a section on them, without there is none."""
     whole_study(tmp_path, {})
     assert "simplest publishers" not in reproduction(tmp_path)
-    made = [
-        row(Point(data), name, error) for data in ("sin", "log") for name, error in (("uniform", 9e9), ("sample", 1.0))
-    ]
+    errors = {"uniform": 9e9, "sample": 1.0}
+    made = [row(Point(data), name, error) for data in ("sin", "log") for name, error in errors.items()]
     results.write(tmp_path / "literature.csv", made)
     said = section(reproduction(tmp_path), "Against the simplest")
     assert "on sin the best of the six, DPBA, is above Sample" in said

@@ -82,11 +82,8 @@ def open_nycflights(options: DataOptions) -> DataStream:
 
 def read(path: Path, options: DataOptions) -> DataStream:
     """The stream of one archive."""
-    planes: dict[str, int] = {}
-    origins: dict[str, int] = {}
-    destinations: dict[str, int] = {}
-    rows = array("q")
-    nameless = 0
+    planes, origins, destinations = dict[str, int](), dict[str, int](), dict[str, int]()
+    rows, nameless = array("q"), 0
     for flight in flights(path):
         origin = origins.setdefault(flight.origin, len(origins))
         destination = destinations.setdefault(flight.destination, len(destinations))

@@ -84,14 +84,10 @@ def _place(experiment: Experiment) -> tuple[int, str]:
 
 
 def _head(reported: Sequence[ReportedExperiment], waiting: Sequence[Experiment]) -> Html:
-    lines = [
-        tag(
-            "li",
-            tag("a", each.experiment.title, href=f"#{each.experiment.name}"),
-            *([" ", not_private()] if each.experiment.protocol == "printed" else []),
-        )
-        for each in reported
-    ]
+    lines = []
+    for experiment in (each.experiment for each in reported):
+        label = [" ", not_private()] if experiment.protocol == "printed" else []
+        lines.append(tag("li", tag("a", experiment.title, href=f"#{experiment.name}"), *label))
     pieces = [tag("h1", say("title")), tag("p", say("reading")), _promise(reported)]
     if lines:
         pieces.append(tag("nav", tag("h3", say("contents"), id="contents"), tag("ol", *lines)))
