@@ -112,14 +112,8 @@ def test_jumps_are_forgotten_after_two_windows() -> None:
 
 def test_the_question_by_hand() -> None:
     """With c = 1, d = 2, eps_p = 0.75 the sum of moves must exceed 2.67 plus the noise of the threshold."""
-    for step, rho, noise, yes in (
-        (3, 0, 0, True),
-        (2, 0, 0, False),
-        (3, 1, 0, False),
-        (4, 1, 0, True),
-        (0, 0, 3, True),
-    ):
-        scripted = Scripted([0, 0, rho, noise])
+    for step, rho, add, yes in ((3, 0, 0, True), (2, 0, 0, False), (3, 1, 0, False), (4, 1, 0, True), (0, 0, 3, True)):
+        scripted = Scripted([0, 0, rho, add])
         baseline = built(Spas, "1", 3, scripted)
         run(baseline, [[50, 50]] * 3)  # warm-up: one release, for all of eps_p
         run(baseline, [[50 + step, 50]])

@@ -103,23 +103,18 @@ class Pegasus(Baseline):
 
     def _fits(self, counts: Sequence[int], grouping: int) -> dict[int, bool]:
         """For each cell with an open group, whether the slot fits it; groups of one size are tested together."""
-        sizes: dict[int, list[int]] = {}
+        sizes: dict[int, list[tuple[int, OpenGroup]]] = {}
         for cell, group in enumerate(self._groups):
             if group is not None:
-                sizes.setdefault(len(group.counts) + 1, []).append(cell)
+                sizes.setdefault(len(group.counts) + 1, []).append((cell, group))
         s, fits = self.privacy.sensitivity, {}
-        for n, cells in sizes.items():
-            scaled = [min(scaled_deviation([*self._open(cell).counts, counts[cell]]), MOST) for cell in cells]
+        for n, members in sizes.items():
+            scaled = [min(scaled_deviation([*group.counts, counts[cell]]), MOST) for cell, group in members]
             noisy_deviations = self.noise.laplace(scaled, sensitivity=2 * s * n, epsilon=as_fraction(grouping) / 4)
-            for cell, value in zip(cells, noisy_deviations.tolist(), strict=True):
+            for (cell, group), value in zip(members, noisy_deviations.tolist(), strict=True):
                 # n·deviation + noise < n·(5s/eps_g + noise), in whole numbers
-                fits[cell] = (value - n * self._open(cell).threshold) * grouping < THRESHOLD * s * n * NANO
+                fits[cell] = (value - n * group.threshold) * grouping < THRESHOLD * s * n * NANO
         return fits
-
-    def _open(self, cell: int) -> OpenGroup:
-        group = self._groups[cell]
-        assert group is not None  # noqa: S101
-        return group
 
     def _thresholds(self, count: int, grouping: int) -> list[int]:
         if count == 0:
