@@ -85,14 +85,13 @@ class Pasts(Rows):
             The row recorded at least as much as the past in every remembered slot, and forgets no less.
             Some live version of the row is at least as strict as each that is alive in the past, and lives as long.
         """
-        carried = self.versions.bounds(row, self.slot)
-        for source in past.rows:
-            if source == row:
-                continue
+        others = [source for source in past.rows if source != row]
+        if not all(self.history.dominates(row, source, past.last) for source in others):
+            return False
+        carried = self.versions.bounds(row, self.slot) if others else []
+        for source in others:
             alive = [*self.versions.bounds(source, past.last), *self._forward_bounds(source, past.last, besides=row)]
             if not all(any(bound.implies(other) for bound in carried) for other in alive if other.until >= self.slot):
-                return False
-            if not self.history.dominates(row, source, past.last):
                 return False
         return True
 
