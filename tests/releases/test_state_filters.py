@@ -47,9 +47,9 @@ def test_bytes(name: str) -> None:
     first._noise, second._noise = SeededNoise(2), SeededNoise(2)
     second.journal._newest = 30
     for slot in range(31, 61):
-        one, other = (each.step(Slot(slot, places[slot - 1])) for each in (first, second))
-        assert one.decision == other.decision and one.threshold == other.threshold
-        assert np.array_equal(one.counts, other.counts) and np.array_equal(one.standard_error, other.standard_error)
+        left, right = (each.step(Slot(slot, places[slot - 1])) for each in (first, second))
+        assert left.decision == right.decision and left.threshold == right.threshold
+        assert np.array_equal(left.counts, right.counts) and np.array_equal(left.standard_error, right.standard_error)
     assert first.to_bytes() == second.to_bytes()
 
 
