@@ -129,6 +129,20 @@ def test_modules_are_drawn() -> None:
             assert re.search(rf"\b{path.stem}\b", drawn_tree), path.stem
 
 
+def test_the_walkthrough_is_short_and_true() -> None:
+    """One event passes through at most 25 files, and each step names functions that its file defines."""
+    page = ROOT / "docs/explanation/walkthrough.md"
+    text = page.read_text("utf-8")
+    steps = re.findall(r"^\d+\. \[`[\w/.]+`\]\(([\w/.]+)\) (`[\w.]+`(?: and `[\w.]+`)?)", text, re.MULTILINE)
+    assert len(steps) > 20
+    assert len(set(re.findall(r"\(([\w/.]+\.py)\)", text))) <= 25
+    for path, functions in steps:
+        source = (page.parent / path).read_text("utf-8")
+        for function in re.findall(r"`([\w.]+)`", functions):
+            for part in function.split("."):
+                assert re.search(rf"(?:def|class) {part}\b", source), (path, part)
+
+
 def test_notation_names_exist() -> None:
     """Every name in the last column of the tables of notation is one of the package."""
     names = [found.name for found in walk_packages(wevent.__path__, "wevent.")]

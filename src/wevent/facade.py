@@ -19,7 +19,7 @@ from wevent.cohorts.requirement import Requirement
 from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.config.read import read_config, to_config
-from wevent.errors import EmptyRegister, InvalidRequirement, InvalidSetting, RequirementsMissing, UnknownUser
+from wevent.errors import EmptyRegister, InvalidSetting, RequirementsMissing, UnknownUser
 from wevent.events.frames import DataFrame
 from wevent.events.records import Event, read_records
 from wevent.events.refusals import Refusal
@@ -138,8 +138,6 @@ class Store(StoredStream):
             Each is in force from the first slot on that begins after this; a change that names a slot is refused.
         """
         changes = list(changes)
-        if any(change.slot is not None for change in changes):
-            raise InvalidRequirement("a store decides from which slot on a change is in force; leave `slot` out")
         witness = witness_of(self.config)
         stream = open_stream(self._database, self.config.stream.name, self.config.fixed(), self._clock, witness)
         return store_changes(self._database, self.config, stream, changes, self._clock)

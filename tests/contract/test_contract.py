@@ -133,9 +133,9 @@ class World:
             cell = CELLS[(shift + self.random.choice([0, 0, 0, 1])) % len(CELLS)]
             if self.random.random() < 0.8 and user in self.asked and user != without:
                 places[user] = cell
-        individual = [0] * len(CELLS)
-        individual[shift] = self.random.randrange(GROUP)
-        return Slot(self.slot, places, groups={"group-0": individual})
+        counts_of_the_group = [0] * len(CELLS)
+        counts_of_the_group[shift] = self.random.randrange(GROUP)
+        return Slot(self.slot, places, groups={"group-0": counts_of_the_group})
 
     def step(self, slot: Slot) -> Release:
         """One slot, and a note of what everybody spent in it."""

@@ -13,6 +13,7 @@ from sqlalchemy.engine import Connection
 
 from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
+from wevent.errors import InvalidRequirement
 from wevent.events.names import to_name
 from wevent.store.checksums import update
 from wevent.store.database import Database
@@ -62,9 +63,11 @@ def store_changes(
         No change is in force in a slot that was charged or had begun before it was stored, nor before the same
         person's latest one.
         The witness counts the changes before they are committed; if it cannot, none is stored.
-        A change that the limits refuse raises `InvalidRequirement`, and the stream goes on as it was.
+        A change that names a slot, or that the limits refuse, raises `InvalidRequirement`; the stream is as before.
     """
-    policy = ChangePolicy() if policy is None else policy
+    policy, changes = ChangePolicy() if policy is None else policy, list(changes)
+    if any(change.slot is not None for change in changes):
+        raise InvalidRequirement("a store decides from which slot on a change is in force; leave `slot` out")
     named = [replace(change, user=to_name(change.user)) for change in changes]
     if not (sync or preview or len(named) > MOST_AT_ONCE):
         return _store(database, config, stream, named, clock, policy)
