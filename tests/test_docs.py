@@ -143,6 +143,20 @@ def test_the_walkthrough_is_short_and_true() -> None:
                 assert re.search(rf"(?:def|class) {part}\b", source), (path, part)
 
 
+def test_where_to_change_what() -> None:
+    """Every file in the table of the architecture exists, and every function is defined in a file of its line."""
+    page = (ROOT / "docs/explanation/architecture.md").read_text("utf-8").partition("## Where to change what")[2]
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$", page.partition("\n[From")[0], re.MULTILINE)[1:]
+    assert len(rows) > 10
+    for files, functions in rows:
+        paths = [ROOT / "src/wevent" / name for name in re.findall(r"`([\w/]+(?:\.py|/))`", files)]
+        assert paths and all(path.exists() for path in paths), files
+        source = "".join(path.read_text("utf-8") for path in paths if path.is_file())
+        for function in re.findall(r"`([A-Z_a-z][\w.]+)`", functions):
+            for part in function.split(".") if not function.startswith("cli") else ():
+                assert re.search(rf"(?:def|class) {part}\b", source), (files, part)
+
+
 def test_notation_names_exist() -> None:
     """Every name in the last column of the tables of notation is one of the package."""
     names = [found.name for found in walk_packages(wevent.__path__, "wevent.")]

@@ -21,7 +21,7 @@ from wevent.budgets.schedules import (
 )
 from wevent.decisions.change import ChangeTrigger, error_threshold, scale_threshold
 from wevent.decisions.change_detection import ChangeDetectionTrigger
-from wevent.decisions.clock import ClockTrigger
+from wevent.decisions.scheduled import ScheduledTrigger
 from wevent.errors import WrongRequirementKind
 from wevent.mechanisms import CommonPublisher, strictest
 
@@ -34,8 +34,8 @@ AXES: dict[str, tuple[type, type]] = {
     "dpba": (DynamicAbsorption, ChangeTrigger),
     "bd": (Distribution, ChangeTrigger),
     "ba": (Absorption, ChangeTrigger),
-    "uniform": (Uniform, ClockTrigger),
-    "sample": (Sample, ClockTrigger),
+    "uniform": (Uniform, ScheduledTrigger),
+    "sample": (Sample, ScheduledTrigger),
 }
 COMMON = ["bd", "ba", "uniform", "sample"]
 PEOPLE = {"user-0": Fixed(1, 3), "user-1": Fixed(2, 5), "user-2": Fixed("0.5", 2)}

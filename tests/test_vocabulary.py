@@ -32,9 +32,15 @@ def pattern(words: list[str]) -> re.Pattern[str]:
 
 def texts() -> list[Path]:
     """Everything that is written by hand."""
-    kinds = {".py", ".md", ".toml", ".html"}
+    kinds = {".py", ".md", ".toml", ".html", ".svg"}
     found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in kinds]
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile", ROOT / "pyproject.toml"]
+    pages = [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "CHANGELOG.md",
+        ROOT / "Makefile",
+        ROOT / "pyproject.toml",
+    ]
     return sorted(path for path in [*found, *pages] if path not in EXEMPT and "results" not in path.parts)
 
 

@@ -17,8 +17,8 @@ from wevent.budgets.view import LedgerView
 from wevent.cohorts.counting import Counts
 from wevent.cohorts.histogram import Domain
 from wevent.decisions.change import ChangeTrigger, PublishThreshold, Trigger, error_threshold, scale_threshold
-from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.estimators import Estimator
+from wevent.decisions.scheduled import ScheduledTrigger
 from wevent.events.names import show_name
 from wevent.mechanisms import strictest
 from wevent.noise import PROBABILITY_BITS, Noise, StudyNoise
@@ -30,7 +30,6 @@ __all__ = [
     "PROBABILITY_BITS",
     "Absorption",
     "ChangeTrigger",
-    "ClockTrigger",
     "Counts",
     "Distribution",
     "Domain",
@@ -42,6 +41,7 @@ __all__ = [
     "Proposal",
     "PublishThreshold",
     "Schedule",
+    "ScheduledTrigger",
     "StudyNoise",
     "Trigger",
     "Units",

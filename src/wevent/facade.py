@@ -27,7 +27,7 @@ from wevent.events.timeline import to_instant
 from wevent.releases.release import Release
 from wevent.reports.stored_stream import StoredStream
 from wevent.settings import MANY_SLOTS
-from wevent.store.build import terms_of
+from wevent.store.build import opening_terms
 from wevent.store.changes import store_changes
 from wevent.store.clock import GuardedClock
 from wevent.store.database import Database
@@ -98,7 +98,7 @@ class Store(StoredStream):
                 noticed, those of another one are followed.
         """
         chosen = to_config(dict(config)) if isinstance(config, Mapping) else read_config(Path(config))
-        shown = terms_of(chosen, clock(), restored).shown
+        shown = opening_terms(chosen, clock(), restored).shown
         database = open_store(chosen, create=not read_only, read_only=read_only, shown=shown)
         return cls(chosen, database, clock, Agreement(shown, requirements_lost, allow_many))
 

@@ -24,10 +24,10 @@ from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Fixed, Requirement
 from wevent.decisions.change import ChangeTrigger, PublishThreshold, scale_threshold
 from wevent.decisions.change_detection import ChangeDetectionTrigger
-from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Estimator, Unbiased
 from wevent.decisions.pooled import Pooled
+from wevent.decisions.scheduled import ScheduledTrigger
 from wevent.errors import InvalidRequirement, InvalidSetting, WrongRequirementKind
 from wevent.noise import Noise
 from wevent.releases.journal import Journal
@@ -107,12 +107,12 @@ def ba(
 
 def uniform(register: Register, cells: CellsOrNumber, **options: Unpack[PublisherOptions]) -> Publisher:
     """Spends E/w in every slot, by one requirement for all."""
-    return CommonPublisher(register, cells, Mechanism("uniform", Uniform, ClockTrigger), **options)
+    return CommonPublisher(register, cells, Mechanism("uniform", Uniform, ScheduledTrigger), **options)
 
 
 def sample(register: Register, cells: CellsOrNumber, **options: Unpack[PublisherOptions]) -> Publisher:
     """Spends the whole budget once in a window, by one requirement for all."""
-    return CommonPublisher(register, cells, Mechanism("sample", Sample, ClockTrigger), **options)
+    return CommonPublisher(register, cells, Mechanism("sample", Sample, ScheduledTrigger), **options)
 
 
 ESTIMATORS: dict[EstimatorName, Callable[[], Estimator]] = {
@@ -188,12 +188,14 @@ class CommonPublisher(Publisher):
         """The states of the axes, and the common requirement."""
         return {**super().state(), "common": [self.common.units, self.common.window]}
 
-    def _take(self, states: dict[str, Any]) -> None:
-        super()._take(states)
+    def restore_axes(self, states: dict[str, Any]) -> None:
+        """Restore the axes and the common requirement."""
+        super().restore_axes(states)
         epsilon, window = states["common"]
         self.common = Fixed(to_epsilon(epsilon), window)
 
-    def _served(self, requirement: Requirement) -> Requirement:
+    def served_requirement(self, requirement: Requirement) -> Requirement:
+        """The common requirement; a stricter one is refused."""
         if not isinstance(requirement, Fixed):
             raise WrongRequirementKind(
                 f"{self.mechanism.name} serves one fixed requirement for all; use auto, dpbd or dpba for dynamic ones"

@@ -17,10 +17,10 @@ from wevent.budgets.paced import Paced, PacedWithChangeDetection
 from wevent.budgets.schedules import Absorption, Distribution, DynamicAbsorption, DynamicDistribution, Uniform
 from wevent.decisions.change import ChangeTrigger
 from wevent.decisions.change_detection import ChangeDetectionTrigger
-from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
 from wevent.decisions.estimators import Sampled, Unbiased
 from wevent.decisions.pooled import Pooled
+from wevent.decisions.scheduled import ScheduledTrigger
 from wevent.decisions.selection import expected
 from wevent.releases.filters import Unfiltered
 from wevent.releases.journal import Outcome
@@ -30,9 +30,12 @@ from wevent.releases.state_space import StateSpace
 made = partial(Mechanism, "combined")
 watched = partial(made, PacedWithChangeDetection, ChangeDetectionTrigger)
 COMBINATIONS: dict[str, tuple[Literal["fixed", "dynamic", "mixed"], Mechanism]] = {
-    "paced pooled": ("fixed", made(Paced, ClockTrigger, Pooled, StateSpace)),
-    "paced contrasted": ("fixed", made(Paced, ClockTrigger, PooledWithContrast, StateSpace)),
-    "paced sampled, unfiltered": ("fixed", made(lambda: Paced(2), ClockTrigger, lambda: Sampled(expected), Unfiltered)),
+    "paced pooled": ("fixed", made(Paced, ScheduledTrigger, Pooled, StateSpace)),
+    "paced contrasted": ("fixed", made(Paced, ScheduledTrigger, PooledWithContrast, StateSpace)),
+    "paced sampled, unfiltered": (
+        "fixed",
+        made(lambda: Paced(2), ScheduledTrigger, lambda: Sampled(expected), Unfiltered),
+    ),
     "watched unbiased": ("fixed", watched(Unbiased, StateSpace)),
     "watched contrasted": (
         "fixed",
@@ -40,10 +43,10 @@ COMBINATIONS: dict[str, tuple[Literal["fixed", "dynamic", "mixed"], Mechanism]] 
     ),
     "distribution pooled": ("fixed", made(Distribution, ChangeTrigger, Pooled, StateSpace)),
     "absorption contrasted": ("fixed", made(Absorption, ChangeTrigger, PooledWithContrast, Unfiltered)),
-    "uniform pooled": ("fixed", made(Uniform, ClockTrigger, Pooled, Unfiltered)),
-    "paced unbiased, mixed": ("mixed", made(Paced, ClockTrigger, Unbiased, StateSpace)),
-    "paced pooled, dynamic": ("dynamic", made(Paced, ClockTrigger, Pooled, StateSpace)),
-    "paced contrasted, mixed": ("mixed", made(Paced, ClockTrigger, PooledWithContrast, StateSpace)),
+    "uniform pooled": ("fixed", made(Uniform, ScheduledTrigger, Pooled, Unfiltered)),
+    "paced unbiased, mixed": ("mixed", made(Paced, ScheduledTrigger, Unbiased, StateSpace)),
+    "paced pooled, dynamic": ("dynamic", made(Paced, ScheduledTrigger, Pooled, StateSpace)),
+    "paced contrasted, mixed": ("mixed", made(Paced, ScheduledTrigger, PooledWithContrast, StateSpace)),
     "watched contrasted, mixed": (
         "mixed",
         watched(PooledWithContrast, StateSpace),

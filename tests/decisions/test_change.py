@@ -16,7 +16,7 @@ from wevent.budgets.ledger import Offer
 from wevent.cohorts.histogram import Domain, SlotReader, Tally
 from wevent.cohorts.register import Register
 from wevent.decisions.change import ChangeTrigger, DecisionInput, error_threshold, measure_change, scale_threshold
-from wevent.decisions.clock import ClockTrigger
+from wevent.decisions.scheduled import ScheduledTrigger
 from wevent.decisions.selection import choose_threshold
 from wevent.events.slot import Slot
 
@@ -140,7 +140,7 @@ def test_the_clock_looks_at_no_data(publish_budget: int) -> None:
     noise = Recorded()
     selection = choose_threshold(np.array([publish_budget]), SIZES, 1)
     for cells in ([0, 0, 0], [-1, -1, -1]):
-        verdict = ClockTrigger().decide(
+        verdict = ScheduledTrigger().decide(
             DecisionInput(three(cells), offered(0, publish_budget), selection, np.zeros(4, np.int64), SIZES, 1, noise)
         )
         assert verdict.publish == (publish_budget > 0)

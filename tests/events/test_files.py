@@ -17,7 +17,7 @@ from wevent.errors import Unreadable
 from wevent.events.cells import Box, Cells, GridCells, NamedCells
 from wevent.events.files import GroupedFiles, find_files
 from wevent.events.formats import Columns, RawEvent
-from wevent.events.gathering import EventBatch, Listing, SlotRows, gather
+from wevent.events.gathering import EventBatch, Listing, SlotCells, gather
 from wevent.events.one_cell import OneCell
 from wevent.events.timeline import Timeline, show_instant
 from wevent.events.validation import AcceptanceWindow, EventValidator
@@ -55,7 +55,7 @@ def write(
 
 def expected_rows(
     events: list[RawEvent], validator: EventValidator, policy: OneCell
-) -> tuple[dict[int, SlotRows], Counter[str]]:
+) -> tuple[dict[int, SlotCells], Counter[str]]:
     """The expected rows and tallies, by `validation` and `gathering` alone."""
     found = validator.validate(events, ACCEPTANCE)
     rows = {}

@@ -26,14 +26,14 @@ def test_the_rule(seen: list[list[int]], age: int, cut: int) -> None:
         for person in range(PEOPLE):
             lately = [seen[k][person] for k in range(max(0, slot - age), slot) if seen[k][person] >= 0]
             expected.append(lately[-1] if lately else -1)
-        assert carry.rows(slot, np.array(cells)).tolist() == expected
+        assert carry.cells(slot, np.array(cells)).tolist() == expected
 
 
 def test_people_may_be_added() -> None:
     """Newcomers have no past."""
     carry = Carry(3)
-    carry.rows(1, np.array([1]))
-    assert carry.rows(2, np.array([-1, -1])).tolist() == [1, -1]
+    carry.cells(1, np.array([1]))
+    assert carry.cells(2, np.array([-1, -1])).tolist() == [1, -1]
 
 
 @given(slots, st.integers(1, 5), st.lists(st.lists(st.booleans(), min_size=PEOPLE, max_size=PEOPLE), min_size=12))
@@ -42,7 +42,7 @@ def test_nothing_is_kept_longer_than_needed(seen: list[list[int]], age: int, pre
     carry = Carry(age)
     for slot, cells in enumerate(seen, start=1):
         registered = np.array(present[slot - 1])
-        rows = carry.rows(slot, np.array(cells), registered)
+        rows = carry.cells(slot, np.array(cells), registered)
         assert (rows[~registered] == -1).all()
         cell, when = np.split(carry.state(), 2)
         for person in range(PEOPLE):

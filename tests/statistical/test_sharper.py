@@ -16,8 +16,8 @@ from tests.statistical.streams import KINDS, Ints, biased, stream
 
 from wevent import Decision, Fixed, Mechanism, Publisher, Register, Slot, auto, pba, sample, uniform
 from wevent.budgets.paced import Paced
-from wevent.decisions.clock import ClockTrigger
 from wevent.decisions.contrasted import PooledWithContrast
+from wevent.decisions.scheduled import ScheduledTrigger
 from wevent.mechanisms import ESTIMATORS, EstimatorName
 from wevent.noise import SeededNoise
 from wevent.releases.state_space import StateSpace
@@ -104,7 +104,7 @@ LENIENT = [(0.4, 60)] * 5 + [(1.0, 40)] * 5
 
 def a_tenth(register: Register, cells: int, **settings: Any) -> Publisher:
     """`auto` pooled, with a contrast that always gets a tenth."""
-    mechanism = Mechanism("a tenth", Paced, ClockTrigger, lambda: PooledWithContrast((1,)), StateSpace)
+    mechanism = Mechanism("a tenth", Paced, ScheduledTrigger, lambda: PooledWithContrast((1,)), StateSpace)
     return Publisher(register, cells, mechanism, **settings)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wevent import Decision, Fixed, Mechanism, Privacy, Publisher, Register, Slot
 from wevent.budgets.schedules import Uniform
-from wevent.decisions.clock import ClockTrigger
+from wevent.decisions.scheduled import ScheduledTrigger
 from wevent.noise import SeededNoise
 
 LARGEST_Z = 4.9
@@ -47,7 +47,7 @@ def measure(strict: list[int], lenient: list[int], away: tuple[int, int] = (0, 0
     publisher = Publisher(
         Register.from_levels([STRICT, LENIENT], choice),
         len(strict),
-        Mechanism("every slot", Uniform, ClockTrigger),
+        Mechanism("every slot", Uniform, ScheduledTrigger),
         noise=SeededNoise(seed),
         fast=False,
     )
@@ -73,7 +73,7 @@ def test_without_sampling_it_is_exact(epsilon: str, privacy: Privacy) -> None:
     """If all people require the same, the standard error is that of discrete Laplace noise."""
     slots, cells = 1_500, 20
     register = Register.from_levels([Fixed(epsilon, 1)], np.zeros(40, np.int64))
-    mechanism = Mechanism("every slot", Uniform, ClockTrigger)
+    mechanism = Mechanism("every slot", Uniform, ScheduledTrigger)
     publisher = Publisher(register, cells, mechanism, privacy=privacy, noise=SeededNoise(2), fast=False)
     places = np.arange(40) % 7
     truth = np.bincount(places, minlength=cells)

@@ -14,7 +14,7 @@ from wevent.cohorts.requirement_change import RequirementChange
 from wevent.config.model import Config
 from wevent.config.read import to_config
 from wevent.events.formats import RawEvent
-from wevent.events.gathering import SlotRows, gather
+from wevent.events.gathering import SlotCells, gather
 from wevent.events.timeline import show_instant
 from wevent.events.validation import AcceptanceWindow, AcceptedEvents, EventValidator
 from wevent.releases.release import Release
@@ -118,18 +118,18 @@ def sorted_events(session: Session, events: Iterable[tuple[str, int, str]]) -> A
     )
 
 
-def waiting_rows(session: Session, slot: int) -> SlotRows:
+def waiting_rows(session: Session, slot: int) -> SlotCells:
     """The rows of a slot from the events that wait in the store."""
     policy = session.config.people.one_cell
     batches = session.intake.batches(slot)
     return gather(slot, batches, policy, session.begin(slot), len(session.cells.names))
 
 
-def random_rows(session: Session, slot: int, seed: int = 0) -> SlotRows:
+def random_rows(session: Session, slot: int, seed: int = 0) -> SlotCells:
     """Rows by chance, from a seed."""
     walk = np.random.default_rng([seed, slot])
     cells = walk.integers(-1, len(session.cells.names), len(session.people))
-    return SlotRows(slot, cells, np.zeros(len(session.cells.names), np.int64))
+    return SlotCells(slot, cells, np.zeros(len(session.cells.names), np.int64))
 
 
 def same(first: Release, second: Release) -> bool:

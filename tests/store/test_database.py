@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from tests.store.scene import Town, config, random_rows
 
 from wevent import Fixed
-from wevent.events.gathering import SlotRows
+from wevent.events.gathering import SlotCells
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
 from wevent.store import database as module
@@ -52,7 +52,7 @@ def test_many_cells(tmp_path: Path) -> None:
     town = Town(tmp_path / "town.db", tmp_path / "w.json", chosen)
     town.require({"ann": Fixed(1, 4)})
     with town.session() as session:
-        release = session.release(SlotRows(1, np.array([99_999]), np.zeros(100_000, np.int64)))
+        release = session.release(SlotCells(1, np.array([99_999]), np.zeros(100_000, np.int64)))
         assert release.decision == "published"
         assert release.counts.size == 100_000
     with town.session() as session:

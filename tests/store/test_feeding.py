@@ -16,7 +16,7 @@ from tests.store.scene import CELLS, START, WIDTH, Town, config, spy
 from wevent import Fixed
 from wevent.errors import InvalidSetting
 from wevent.events.formats import RawEvent
-from wevent.events.gathering import Listing, SlotRows, gather
+from wevent.events.gathering import Listing, SlotCells, gather
 from wevent.events.timeline import show_instant
 from wevent.releases.release import Release
 from wevent.store.accounting import read_tallies
@@ -228,7 +228,7 @@ def test_carried_people(tmp_path: Path) -> None:
             assert session._publisher.ledger.versions.window.tolist() == [6]
             spy(session._publisher, "step", lambda given: rows.append(given.places.tolist()))
             seen = np.array([2, -1] if slot == 1 else [-1, 0] if slot == 2 else [-1, -1])
-            session.release(SlotRows(slot, seen, np.zeros(3, np.int64)))
+            session.release(SlotCells(slot, seen, np.zeros(3, np.int64)))
     assert rows == [[2, -1], [2, 0], [2, 0], [-1, 0], [-1, -1]]
 
 

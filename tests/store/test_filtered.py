@@ -18,7 +18,7 @@ from wevent import Fixed
 from wevent.cohorts.requirement import Requirement
 from wevent.config.read import to_config
 from wevent.errors import CorruptState, SettingsChanged, StoreUnavailable, StoreVersion
-from wevent.events.gathering import SlotRows
+from wevent.events.gathering import SlotCells
 from wevent.mechanisms import ESTIMATORS
 from wevent.releases.journal import Charge, Outcome
 from wevent.releases.release import Decision, Release
@@ -282,7 +282,7 @@ def test_many_slots_keep_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     town.people(PEOPLE)
     with town.session() as session:
         for slot in range(1, 41):
-            session.release(SlotRows(slot, np.full(PEOPLE, slot % 3), np.zeros(3, np.int64)))
+            session.release(SlotCells(slot, np.full(PEOPLE, slot % 3), np.zeros(3, np.int64)))
     with town.database.read() as connection:
         numbers = [connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
                    for table in (states, learned, shown, slots)]  # fmt: skip

@@ -15,7 +15,7 @@ from tests.support import quick_and_slow
 
 from wevent import Fixed
 from wevent.errors import CorruptState, RowMismatch, StoreError, StoreUnavailable
-from wevent.events.gathering import SlotRows
+from wevent.events.gathering import SlotCells
 from wevent.releases.publisher import Publisher
 from wevent.reports.audit import audit
 from wevent.reports.history import read_history
@@ -54,7 +54,7 @@ def test_nobody_is_swapped_in_the_first_slot(tmp_path: Path, monkeypatch: pytest
         fail_once(session, monkeypatch, 1)
         town.require({"ann": None})
         town.require({"ann": Fixed("0.01", 4)})
-        session.release(SlotRows(1, np.array([2, 0]), np.zeros(3, np.int64)))
+        session.release(SlotCells(1, np.array([2, 0]), np.zeros(3, np.int64)))
         assert placed == {0: 2, 1: 0}  # ann's cell and bob's, by number
     town.session().close()
 

@@ -1,1 +1,1 @@
-"""Step 3: what each row may spend now."""
+"""Step 3: keeps what each row spent, and says what it may spend now."""

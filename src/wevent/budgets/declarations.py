@@ -48,8 +48,8 @@ class Backward:
 
     rows: npt.NDArray[np.int64]
     room: Units
-    left_1: Units
-    left_2: Units
+    change_left: Units
+    publish_left: Units
 
 
 class Declarations:

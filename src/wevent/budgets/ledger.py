@@ -1,4 +1,4 @@
-"""Charges budgets: the one way in which rows spend.
+"""Offers, charges, settles and forfeits slots: the one way in which rows spend.
 
 The life of a slot (SPEC §8): `offer`, `charge` before anything is drawn, `settle` after it. A slot that is charged and
 never settled is lost: the charge stays. Only this file changes what was spent, for all rows or for none, and never

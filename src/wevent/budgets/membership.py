@@ -18,7 +18,7 @@ from wevent.budgets.admission import Admission
 from wevent.budgets.invariant import check_changed
 from wevent.budgets.ledger import Ledger
 from wevent.budgets.pasts import Past
-from wevent.budgets.placement import Placement, terms_of
+from wevent.budgets.placement import Placement, fixed_terms
 from wevent.budgets.refusals import INDIVIDUAL, longest_window, refuse_infeasible, refuse_oversize
 from wevent.budgets.single import Single
 from wevent.cohorts.register import Register
@@ -178,7 +178,7 @@ class Membership(Single):
     def _require(self, user: Hashable, requirement: Requirement) -> None:
         registered, shared = user in self.register, self.placement.shared
         row = self.register.row(user) if registered else None
-        if row in shared and shared[row] == terms_of(requirement):
+        if row in shared and shared[row] == fixed_terms(requirement):
             return
         past = self._past(user)
         target = self.placement.place(past, requirement)
@@ -238,7 +238,7 @@ class Membership(Single):
         outside, individual = (grouped.size - many, many) if ledger.fast else (grouped.size, 0)
         refuse_oversize(ledger, max(map(longest_window, table), default=1), outside, individual)
         levels = ledger.levels(table)
-        terms = np.array([terms_of(requirement) or (0, 0) for requirement in table], np.int64).reshape(-1, 2)
+        terms = np.array([fixed_terms(requirement) or (0, 0) for requirement in table], np.int64).reshape(-1, 2)
         terms = terms[register.required[fixed]]
         rows = np.empty(grouped.size, np.int64)
         rows[fixed] = ledger.open_fixed(terms[:, 0], terms[:, 1], register.sizes[fixed])

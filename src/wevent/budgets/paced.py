@@ -27,12 +27,12 @@ _STEP = 1.5
 _GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it, modulo 1, spread evenly however many there are."""
 
-_TURNS = 987
+_STRETCHES = 987
 
-_WORTH = 1.1
+_SWITCH_RATIO = 1.1
 """The pace changes only where the old one has this many times the error: the windows must be waited for."""
 
-_OFTEN = 8
+_SLOTS_BETWEEN_PLANS = 8
 """Slots between two plans, so that they cost little where every slot is published; sooner at the start."""
 
 _NEARLY_ALL = 0.95
@@ -92,8 +92,8 @@ class Paced(Schedule):
         """After a publication, choose the interval of least forecast error, with what the windows will leave."""
         if view.last_slot == self._seen:
             return
-        self._seen, self._turn = view.last_slot, (self._turn + 1) % _TURNS
-        if self._planned > 0 and view.last_slot - self._planned < min(_OFTEN, self._planned // 2):
+        self._seen, self._turn = view.last_slot, (self._turn + 1) % _STRETCHES
+        if self._planned > 0 and view.last_slot - self._planned < min(_SLOTS_BETWEEN_PLANS, self._planned // 2):
             return
         self._planned = view.last_slot
         intervals = _intervals(view.forecast_view.longest_window)
@@ -110,7 +110,7 @@ class Paced(Schedule):
             return np.inf
         best = int(np.argmin(errors))
         current = np.flatnonzero(intervals == self.interval)
-        if not (current.size and errors[current[0]] <= _WORTH * errors[best]):
+        if not (current.size and errors[current[0]] <= _SWITCH_RATIO * errors[best]):
             self.interval = int(intervals[best])
         return float(errors[best])
 

@@ -49,7 +49,7 @@ class Placement:
         Their own row stays theirs. Otherwise a shared row that covers the past takes them. Otherwise they get a branch
         of the past, which newcomers with the same fixed requirement share.
         """
-        ledger, terms = self.ledger, terms_of(requirement)
+        ledger, terms = self.ledger, fixed_terms(requirement)
         shared = None if past.own or terms is None else self._covering(past, terms)
         if shared is not None:
             ledger.cover(shared, past)
@@ -175,6 +175,6 @@ class Placement:
         return placement
 
 
-def terms_of(requirement: Requirement) -> Terms | None:
+def fixed_terms(requirement: Requirement) -> Terms | None:
     """A fixed requirement as (units, window); None for a dynamic one."""
     return (requirement.units, requirement.window) if isinstance(requirement, Fixed) else None

@@ -205,7 +205,7 @@ class LedgerView:
         if self._backward is None:
             return None
         rows = self._backward.rows
-        return self._alone(rows, self._backward.left_1), self._alone(rows, self._backward.left_2)
+        return self._alone(rows, self._backward.change_left), self._alone(rows, self._backward.publish_left)
 
     @cached_property
     def borders(self) -> npt.NDArray[np.float64]:

@@ -1,1 +1,1 @@
-"""Thin commands."""
+"""The command `wevent`: one file for each command, and what commands share."""

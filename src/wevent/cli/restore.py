@@ -12,7 +12,7 @@ from wevent.cli.output import agrees
 from wevent.config.model import Config
 from wevent.errors import InvalidSetting, RequirementsMissing
 from wevent.settings import MANY_SLOTS
-from wevent.store.build import terms_of
+from wevent.store.build import opening_terms
 from wevent.store.database import Database
 from wevent.store.effect import slot_of_clock
 from wevent.store.opening import open_session, system_clock, witness_of
@@ -29,12 +29,14 @@ def restored_slot(config: Config, statement: int | Literal["now"] | None) -> int
                 ", so the clock does not say which one may have been shown last. Nothing was changed"
             )
         return slot_of_clock(config, system_clock())
-    return terms_of(config, system_clock(), statement).shown
+    return opening_terms(config, system_clock(), statement).shown
 
 
 def plan(config: Config, database: Database, shown: int | None) -> Opening:
     """Say what would follow from opening the stream: which slots are given up, and for how long nobody spends."""
-    opening = plan_opening(database, config.stream.name, witness_of(config), terms_of(config, system_clock(), shown))
+    opening = plan_opening(
+        database, config.stream.name, witness_of(config), opening_terms(config, system_clock(), shown)
+    )
     if opening.given_up:
         sys.stderr.write(f"wevent: {opening}\n")
     return opening

@@ -1,1 +1,1 @@
-"""Step 2: a slot becomes counts per row and cell."""
+"""Step 2: knows who requires what, and turns a slot into counts per row and cell."""

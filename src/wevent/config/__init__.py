@@ -1,1 +1,1 @@
-"""Reads and checks what an operator declares in `wevent.toml`."""
+"""Step 7: reads and checks what an operator declares in `wevent.toml`."""

@@ -1,1 +1,1 @@
-"""Step 4: one count out of many budgets; publish or not."""
+"""Step 4: makes one count out of many budgets, and decides whether to publish."""

@@ -1,9 +1,9 @@
 """Decides whether a slot is published: the measured change must exceed a publish threshold.
 
-The rule is `ChangeTrigger.decide`. It measures the distance to the last published counts privately (`measure_change`)
-and compares it with the error that a fresh release would have (`error_threshold`). DC of SPEC §4, [Du25] Alg. 2.
-The other triggers are `decisions.clock` (publishes whenever budget is on offer) and `decisions.change_detection`
-(publishes at a pace, and early after a jump).
+The rule of `pbd`, `pba`, `dpbd`, `dpba`, `bd` and `ba` is `ChangeTrigger.decide`. It measures the distance to the last
+published counts privately (`measure_change`) and compares it with the error that a fresh release would have
+(`error_threshold`). DC of SPEC §4, [Du25] Alg. 2. `auto` uses `decisions.change_detection` (publishes at the pace of
+`Paced.due`, and early after a jump), `uniform` and `sample` use `decisions.scheduled` (publish what is on offer).
 """
 
 from __future__ import annotations

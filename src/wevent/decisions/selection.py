@@ -112,12 +112,12 @@ def choose_threshold(
         People with budget 0 count as lost.
     """
     if budgets.size <= REMEMBERED:
-        return _choose_again(budgets.tobytes(), sizes.tobytes(), sensitivity, concentration)
+        return _choose_cached(budgets.tobytes(), sizes.tobytes(), sensitivity, concentration)
     return _choose(budgets, sizes, sensitivity, concentration, has_numba() if fast is None else fast)
 
 
 @lru_cache(maxsize=16)
-def _choose_again(budgets: bytes, sizes: bytes, sensitivity: int, concentration: Concentration) -> Selection:
+def _choose_cached(budgets: bytes, sizes: bytes, sensitivity: int, concentration: Concentration) -> Selection:
     """With few rows, cached selections: measuring change offers the same budgets in every slot."""
     offered, people = np.frombuffer(budgets, np.int64), np.frombuffer(sizes, np.int64)
     if offered.size <= _FEW:

@@ -1,1 +1,1 @@
-"""Step 1: an event arrives and falls into a slot."""
+"""Step 1: reads events and puts them into slots."""

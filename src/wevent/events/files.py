@@ -17,7 +17,7 @@ import numpy as np
 
 from wevent.errors import Unreadable
 from wevent.events.formats import SUFFIXES, Columns, Format, Reader, check_beginning, format_of, line_reader
-from wevent.events.gathering import EventBatch, Listing, SlotRows, gather
+from wevent.events.gathering import EventBatch, Listing, SlotCells, gather
 from wevent.events.headers import HEAD
 from wevent.events.lines import Lines
 from wevent.events.names import show_name
@@ -132,7 +132,7 @@ class GroupedFiles:
             self._connection.close()
         self._scratch.close()
 
-    def rows(self, slot: int, listing: Listing | None = None) -> SlotRows:
+    def rows(self, slot: int, listing: Listing | None = None) -> SlotCells:
         """The rows of one slot; all absent where there are no events.
 
         Args:

@@ -17,7 +17,7 @@ from wevent.events.one_cell import Ints, OneCell, choose_one_cell
 
 
 @dataclass(frozen=True, slots=True)
-class SlotRows:
+class SlotCells:
     """Who is where in one slot; private, so its repr shows the number alone.
 
     Attributes:
@@ -62,7 +62,7 @@ class Listing:
         return cls(people, np.ones(len(people), bool))
 
 
-def gather(number: int, batches: Iterable[EventBatch], policy: OneCell, listing: Listing, domain: int) -> SlotRows:
+def gather(number: int, batches: Iterable[EventBatch], policy: OneCell, listing: Listing, domain: int) -> SlotCells:
     """One cell for each person in a slot.
 
     Guarantees:
@@ -89,7 +89,7 @@ def gather(number: int, batches: Iterable[EventBatch], policy: OneCell, listing:
     for index, offset, cell in apart:
         rest.add(index, offset, cell)
     unlisted = rest.cells() if others else np.empty(0, np.int64)
-    return SlotRows(number, listed.cells(), np.bincount(unlisted[unlisted >= 0], minlength=domain))
+    return SlotCells(number, listed.cells(), np.bincount(unlisted[unlisted >= 0], minlength=domain))
 
 
 def _numbered(batch: EventBatch, people: Mapping[str, int]) -> Ints:

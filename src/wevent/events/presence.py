@@ -31,8 +31,8 @@ class Carry:
         self._cell = np.empty(0, np.int64)  # where each person was last seen, -1 if that is over (axes: person)
         self._slot = np.empty(0, np.int64)  # and when; both are wiped as soon as the next slot does not need them
 
-    def rows(self, slot: int, seen: Ints, registered: Bools | None = None) -> Ints:
-        """Take in a slot's cells and give the row of each person.
+    def cells(self, slot: int, seen: Ints, registered: Bools | None = None) -> Ints:
+        """Take in what was seen in a slot and give the cell of each person.
 
         Args:
             slot: its number.

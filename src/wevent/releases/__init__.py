@@ -1,1 +1,1 @@
-"""Step 5: the release is made."""
+"""Step 5: decides, draws, filters and keeps the release of a slot."""

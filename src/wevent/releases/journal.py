@@ -51,7 +51,7 @@ class Outcome:
 
     Attributes:
         release: what is shown.
-        learned: the states of filter and trigger, as bytes by axis; nothing for a lost slot, which teaches nothing.
+        learned: the states of filter, trigger and estimator, as bytes by axis; nothing for a lost slot.
         filtered: whether the release shows more than the last published counts, so that all of it must be kept.
         context: as in the slot's `Charge`.
     """

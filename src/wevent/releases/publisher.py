@@ -110,6 +110,7 @@ class Publisher(PublisherState):
             release = self.journal.settle(self._draw(tally, offer, context))
         except BaseException:
             # Between charge and release: the slot is lost. Nothing is learned from a release that was not kept.
+            # If the process dies here instead, `store.recover` finds the charge without a release.
             self.filter, trigger, estimator, self.trace = before
             self.trigger.restore(trigger)
             self.estimator.restore(estimator)

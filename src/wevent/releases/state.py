@@ -65,12 +65,12 @@ class PublisherState(Single):
     def apply(self, change: RequirementChange) -> None:
         """Let a person join, return, require something else or leave, from the next slot on."""
         if change.requirement is not None:
-            change = replace(change, requirement=self._served(change.requirement))
+            change = replace(change, requirement=self.served_requirement(change.requirement))
         self.members.apply(change)
 
     def join(self, user: Hashable, requirement: Requirement) -> None:
         """Register a person from the next slot on."""
-        self.members.join(user, self._served(requirement))
+        self.members.join(user, self.served_requirement(requirement))
 
     def leave(self, user: Hashable) -> None:
         """End a registration from the next slot on.
@@ -82,7 +82,7 @@ class PublisherState(Single):
 
     def change(self, user: Hashable, requirement: Requirement) -> None:
         """Let a registered person require something else from the next slot on."""
-        self.members.change(user, self._served(requirement))
+        self.members.change(user, self.served_requirement(requirement))
 
     def declare(self, table: Sequence[Dynamic], choice: npt.ArrayLike) -> None:
         """Change many requirements: for each position an index into a table of dynamic ones, -1 for no change."""
@@ -99,8 +99,8 @@ class PublisherState(Single):
         """The most epsilon that all live windows of a person leave for the next slot."""
         return to_epsilon(read_account(self.members, user).room)
 
-    def _served(self, requirement: Requirement) -> Requirement:
-        """The requirement by which a person who requires this is served; one that cannot be met is refused."""
+    def served_requirement(self, requirement: Requirement) -> Requirement:
+        """The requirement by which a person is served; a hook for publishers that serve fewer kinds."""
         return requirement
 
     # --- states --------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class PublisherState(Single):
         dynamic = self.schedule.dynamic is not None
         self.members = Membership.from_state(state["members"], self.ledger, dynamic=dynamic)
         self._reader.prepare(self.members.rows(), self.ledger.rows)
-        self._restore_axes(state["axes"])
+        self._restore_checked(state["axes"])
 
     def restore_learned(self, parts: Mapping[str, bytes]) -> None:
         """Continue from the newest of what `planned` and `learned` returned.
@@ -165,18 +165,19 @@ class PublisherState(Single):
         Guarantees:
             Damaged bytes raise `CorruptState`; the state of another version of an axis raises `StoreVersion`.
         """
-        self._restore_axes({**self.state(), **{name: unpack(part) for name, part in parts.items()}})
+        self._restore_checked({**self.state(), **{name: unpack(part) for name, part in parts.items()}})
 
-    def _restore_axes(self, states: dict[str, Any]) -> None:
+    def _restore_checked(self, states: dict[str, Any]) -> None:
         try:
-            self._take(states)
+            self.restore_axes(states)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             raise StoreVersion(
                 f"what {self.mechanism.name} learned was kept by another version of this program; use that version, "
                 "or begin a new stream"
             ) from None
 
-    def _take(self, states: dict[str, Any]) -> None:
+    def restore_axes(self, states: dict[str, Any]) -> None:
+        """Restore what the axes learned; a hook for publishers that keep more."""
         for name in AXES:
             getattr(self, name).restore(states[name])
 

@@ -1,1 +1,1 @@
-"""Step 8: what a store holds, for people who read: audit, privacy officer's page, tables and pictures."""
+"""Step 9: shows what a store holds: audit, privacy officer's page, tables and pictures."""

@@ -1,1 +1,1 @@
-"""Step 7: events wait, charges and releases are kept, in SQLite or PostgreSQL."""
+"""Step 8: keeps waiting events, charges and releases in SQLite or PostgreSQL."""

@@ -1,4 +1,4 @@
-"""Builds the publisher of a stream, as its configuration says."""
+"""Builds the publisher of a stream, and the terms of its opening, as its configuration says."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def build_publisher(config: Config, journal: Journal, people: Mapping[int, Requi
     )
 
 
-def terms_of(config: Config, now: int, shown: int | None = None) -> OpeningTerms:
+def opening_terms(config: Config, now: int, shown: int | None = None) -> OpeningTerms:
     """The terms of a configuration.
 
     Guarantees:

@@ -1,4 +1,4 @@
-"""Releases slots: groups whole files first, or accepts events as they come and closes slots as a clock says.
+"""Feeds a session with events: groups whole files first, or accepts what comes and closes slots as a clock says.
 
 In `files` streams everything is grouped first, and nothing waits in the store. In `arrival` and `operator` streams
 every event is kept before it counts as accepted, and waits there until the clock, or the operator, closes its slot.
@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from wevent.events.files import GroupedFiles
+from wevent.events.files import GroupedFiles, Progress
 from wevent.events.following import ReadPosition
 from wevent.events.formats import Reader
 from wevent.events.gathering import gather
@@ -74,7 +74,7 @@ def publish_files(
     files: Sequence[Path],
     until: int | None,
     on_release: ReleaseCallback,
-    reading: Callable[[Path], None] | None = None,
+    progress: Progress | None = None,
     stops: StopRequests | None = None,
     *,
     totals: RunTotals | None = None,
@@ -96,7 +96,7 @@ def publish_files(
     validator, policy = _validator(session), session.config.people.one_cell
     acceptance_window = AcceptanceWindow(first, session.timeline.end(last))
     memory, columns = session.config.sources.memory, session.config.columns
-    read = partial(GroupedFiles, files, validator, acceptance_window, policy, columns, memory=memory, progress=reading)
+    read = partial(GroupedFiles, files, validator, acceptance_window, policy, columns, memory=memory, progress=progress)
     with reading_files(read, stops) as grouped:
         totals = RunTotals() if totals is None else totals
         totals.add_tallies(grouped.tallies, grouped.seen, grouped.unusable)

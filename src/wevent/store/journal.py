@@ -198,4 +198,6 @@ class StoreJournal:
 
 
 def _context(given: object) -> SlotContext:
-    return given if isinstance(given, SlotContext) else SlotContext()
+    if given is not None and not isinstance(given, SlotContext):
+        raise TypeError("a stored stream takes a SlotContext, or none")
+    return given or SlotContext()

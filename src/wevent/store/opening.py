@@ -11,7 +11,7 @@ from wevent.config.model import Config
 from wevent.config.read import witness_path
 from wevent.errors import InvalidSetting
 from wevent.settings import MANY_SLOTS
-from wevent.store.build import terms_of
+from wevent.store.build import opening_terms
 from wevent.store.database import Database, open_database, to_url
 from wevent.store.reconciling import check_new_stream
 from wevent.store.session import Session
@@ -76,7 +76,7 @@ def open_agreed(config: Config, database: Database, agreed: Agreement, clock: Cl
         Very many slots are given up on a statement only if that was agreed to; otherwise `InvalidSetting` is raised and
         nothing is changed.
     """
-    terms = terms_of(config, clock(), agreed.restored)
+    terms = opening_terms(config, clock(), agreed.restored)
     opening = plan_opening(database, config.stream.name, witness_of(config), terms)
     if opening.given_up:
         if agreed.restored is not None and opening.given_up > MANY_SLOTS and not agreed.allow_many:

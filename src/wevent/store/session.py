@@ -12,12 +12,12 @@ from types import TracebackType
 
 from wevent.config.model import Config
 from wevent.errors import SlotOutOfOrder
-from wevent.events.gathering import Listing, SlotRows
+from wevent.events.gathering import Listing, SlotCells
 from wevent.events.slot import Slot
 from wevent.releases.publisher import Publisher
 from wevent.releases.release import Release
 from wevent.store.arrays import encode_array
-from wevent.store.build import GROUP, terms_of
+from wevent.store.build import GROUP, opening_terms
 from wevent.store.damage import check_stream
 from wevent.store.database import Database
 from wevent.store.demand import check_history
@@ -60,7 +60,7 @@ class Session:
     ) -> None:
         self.config, self.timeline = config, config.slots.timeline
         self.cells = config.cells.declared()
-        terms = terms_of(config, clock(), shown)
+        terms = opening_terms(config, clock(), shown)
         stream = open_stream(database, config.stream.name, config.fixed(), clock, witness, terms)
         self.writer = Writer(database, stream, witness, clock, terms)
         try:
@@ -117,7 +117,7 @@ class Session:
                 self._begun = applied, stream.listing(slot, applied.newest, self.people)
         return self._begun[1]
 
-    def release(self, rows: SlotRows) -> Release:
+    def release(self, rows: SlotCells) -> Release:
         """Charge, draw and keep the next slot; return what the store holds of it.
 
         Guarantees:
@@ -147,12 +147,12 @@ class Session:
         with self.writer.transaction() as connection:
             write_state(connection, self.writer.stream.id, slot, state)
 
-    def _release(self, stream: RunningStream, rows: SlotRows) -> Release:
+    def _release(self, stream: RunningStream, rows: SlotCells) -> Release:
         publisher, cells, carried = stream.publisher, rows.cells, None
         publisher.members.begin_slot()  # merges rows, so that the assignment is the one that is charged
         assignment = stream.assignment()
         if stream.carry is not None:
-            cells = stream.carry.rows(rows.number, rows.cells, assignment.registered(rows.cells.size))
+            cells = stream.carry.cells(rows.number, rows.cells, assignment.registered(rows.cells.size))
             carried = encode_array(stream.carry.state())
         applied = None if self._begun is None else self._begun[0]
         context = stream.context(applied, rows.arrivals, carried)

@@ -1,6 +1,7 @@
 """Reads what a stream accepts: whole files, a growing file and its rotated predecessors, or a pipe.
 
-A new data source goes here: a function that follows the protocol `Source`, beside `follow` and `pipe`.
+A new data source goes here: a function that returns a `Source`, which feeds events until it ends. `follow` and `pipe`
+become one by `lambda feed: follow(feed, path, kind)`; `wevent.Store.read_source` takes any.
 
 What can be proven about when an event was there differs. A file proves that its bytes were written by the moment its
 size was read; a pipe that they were in its buffer when it was read. So the clock is looked at first, then all that
@@ -14,7 +15,7 @@ import os
 import select
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -22,7 +23,7 @@ from typing import BinaryIO, Protocol
 import numpy as np
 
 from wevent.errors import InvalidSetting
-from wevent.events.files import ELSEWHEN, GroupedFiles, check_file, find_files
+from wevent.events.files import ELSEWHEN, GroupedFiles, Progress, check_file, find_files
 from wevent.events.formats import Format, LineReader, line_reader
 from wevent.events.lines import Lines
 from wevent.events.names import show_name
@@ -58,7 +59,7 @@ _AT_ONCE = 1 << 20
 """Bytes of a pipe between two looks at the clock; no less than a pipe's buffer can hold."""
 
 
-def accept_files(feed: Feed, files: Sequence[Path], reading: Callable[[Path], None] | None = None) -> None:
+def accept_files(feed: Feed, files: Sequence[Path], progress: Progress | None = None) -> None:
     """Accept whole files; one that was accepted before is read on from where that stopped.
 
     Guarantees:
@@ -66,8 +67,8 @@ def accept_files(feed: Feed, files: Sequence[Path], reading: Callable[[Path], No
     """
     look = feed.look()
     for path, kind in find_files(files):
-        if reading is not None:
-            reading(path)
+        if progress is not None:
+            progress(path)
         if kind == "parquet":
             accept_parquet(feed, path, feed.acceptance_window(look))
             continue

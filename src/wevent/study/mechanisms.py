@@ -19,7 +19,7 @@ from wevent import Decision, Slot
 from wevent.errors import UnknownName
 from wevent.extend import Units, error_threshold
 from wevent.study.baselines.base import Baseline
-from wevent.study.baselines.fast import Fast
+from wevent.study.baselines.fast_w import Fast
 from wevent.study.baselines.lbu import LBU, PLBU, PLBUSum
 from wevent.study.baselines.ldp_ids import LBA, LBD
 from wevent.study.baselines.ldp_ids_people import LPA, LPD, LPU

@@ -13,7 +13,7 @@ from tests.study.baselines.central_runs import NANO, BaselineRun, built, quick_a
 from tests.study.baselines.noises import Losing, LostError, Recording, Silent
 
 from wevent import Decision
-from wevent.study.baselines.fast import Fast, next_interval
+from wevent.study.baselines.fast_w import Fast, next_interval
 
 
 def naive(epsilon: int, window: int, stream: list[list[int]], noise: Losing) -> BaselineRun:

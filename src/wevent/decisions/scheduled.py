@@ -1,11 +1,11 @@
-"""Publishes by the clock: in every slot in which the schedule offers a budget, whatever the data are."""
+"""Publishes in every slot in which the schedule offers a budget, whatever the data are."""
 
 from __future__ import annotations
 
 from wevent.decisions.change import DecisionInput, Trigger, Verdict
 
 
-class ClockTrigger(Trigger):
+class ScheduledTrigger(Trigger):
     """Publishes every slot that has a budget on offer; measures nothing and spends nothing on deciding."""
 
     def decide(self, given: DecisionInput) -> Verdict:
