@@ -79,6 +79,9 @@ def test_the_life_of_a_stream(town: Town) -> None:
         assert store.person("ann").charged == 2
     with town.open(read_only=True) as store:
         kept = store.releases(2)
+        assert [release.slot for release in store.releases(START + timedelta(seconds=90))] == [2]
+        with pytest.raises(InvalidSetting, match="slot numbers or by datetimes"):
+            store.releases("2")  # type: ignore[arg-type]
         assert [release.as_dict() for release in kept] == [released[1].as_dict()]
         assert store.audit().kept
         assert repr(store) == "Store('town')"

@@ -36,6 +36,27 @@ def test_init_does_not_lead_to_years_of_slots(
     assert not path.exists()
 
 
+@pytest.mark.parametrize(
+    ("width", "levels"),
+    [
+        ("15 min", {"hour": 4, "evening": 24, "day": 96}),
+        ("7 min", {"hour": 9, "evening": 52, "day": 206}),
+        ("1 h", {"hour": 1, "evening": 6, "day": 24}),
+        ("1 d", {"day": 1}),
+        ("2 d", {}),
+    ],
+)
+def test_levels_last_as_long_as_they_say(tmp_path: Path, width: str, levels: dict[str, int]) -> None:
+    """Windows that are named after times follow the width of a slot, and the limits allow the strictest level."""
+    path = tmp_path / "wevent.toml"
+    assert main(["init", str(path), "--first", "2024-05-01", "--width", width]) == 0
+    config = read_config(path)
+    assert config.levels.windows == levels
+    longest = max(levels.values(), default=1)
+    assert config.privacy.history_slots == longest
+    assert 0.9 * 0.5 / longest < config.privacy.limits.least_share < 0.5 / longest
+
+
 def test_init_of_a_live_stream_begins_with_the_next_slot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With `--closing arrival` slot 1 has not begun when the configuration is written, so that it has people."""
     path = tmp_path / "wevent.toml"

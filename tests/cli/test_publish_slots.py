@@ -14,6 +14,7 @@ from wevent.cli.confirmation import confirm_many
 from wevent.cli.main import main
 from wevent.config.read import read_config
 from wevent.errors import InvalidSetting
+from wevent.events.timeline import TimesSeen
 from wevent.store.database import open_database
 
 
@@ -54,6 +55,16 @@ def test_many_slots_need_a_word(
             with pytest.raises(InvalidSetting, match="5,000 slots"):
                 confirm_many(config, 1, 5_000)
     confirm_many(config, 1, 1_000)
+
+    def seen(first: int, last: int) -> TimesSeen:
+        return TimesSeen(config.slots.timeline.start(first), config.slots.timeline.start(last))
+
+    end = config.slots.timeline.end(100)
+    for times, named in ((seen(1, 30), None), (seen(60, 70), None), (seen(60, 100), end)):
+        with pytest.raises(InvalidSetting, match="100 slots are due"):
+            confirm_many(config, 1, 100, times, until=named, asking=False)
+    for times, named in ((seen(1, 60), None), (seen(1, 30), end), (seen(20, 90), None)):
+        confirm_many(config, 1, 100, times, until=named, asking=False)
 
 
 def test_the_operator_is_asked_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,6 +87,11 @@ def test_releases_in_every_form(
     assert sorted(map(str, ((s, c, float(n), *more) for s, c, n, *more in kept))) == sorted(map(str, wanted))
     assert len(re.findall("│ 2024", printed(["releases", *config(city)], capsys).replace("│ 2024-05", "│ 2024"))) == 6
     assert "--output" in printed(["releases", *config(city), "--format", "parquet"], capsys, code=2)
+    path = tmp_path / "by-name.csv"
+    assert printed(["releases", *config(city), "--output", str(path)], capsys) == ""
+    assert list(csv.DictReader(io.StringIO(path.read_text("utf-8")))) == rows
+    for words in (["counts.txt"], ["c.csv", "--json"], ["c", "--format", "table"]):
+        assert "csv" in printed(["releases", *config(city), "--output", *words], capsys, code=2)
 
 
 @pytest.mark.parametrize("name", ["city", "integer_city"])

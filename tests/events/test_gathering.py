@@ -93,4 +93,4 @@ def test_policies_are_known() -> None:
     """An unknown policy is refused; the repr shows no rows."""
     with pytest.raises(InvalidSetting, match="most_frequent"):
         choose_one_cell("random", 1, 1)  # type: ignore[arg-type]
-    assert repr(gather(7, [], "first", EVERYBODY, 2)) == "SlotRows(number=7)"
+    assert repr(gather(7, [], "first", EVERYBODY, 2)) == "SlotCells(number=7)"

@@ -70,6 +70,7 @@ class Ledger(Single, Pasts):
 
     def offer(self, schedule: Schedule) -> Offer:
         """Cut a schedule's proposal for the next slot to the room."""
+        self.check_intact()
         self._lose_unsettled()
         view = self.view()
         proposal = schedule.propose(view)
@@ -87,6 +88,7 @@ class Ledger(Single, Pasts):
 
     def charge(self, offer: Offer) -> None:
         """Spend both budgets of an offer, before anything is drawn; for all rows or for none."""
+        self.check_intact()
         self._lose_unsettled()
         if (
             offer.slot != self.slot
@@ -102,17 +104,25 @@ class Ledger(Single, Pasts):
         room = self.view().room
         change_budget, publish_budget = offer.change_budget[:outside], offer.publish_budget[:outside]
         refuse_overspend(change_budget, publish_budget, room, self.slot, first_row=0)
+        self._intact = False
         if self.individual is not None:
             both = (offer.change_budget, offer.publish_budget)
             change, publish = (budget[outside:] if outside else budget for budget in both)
-            self.individual.charge(change, publish, first_row=outside)
+            try:
+                self.individual.charge(change, publish, first_row=outside)
+            except BudgetExceeded:
+                self._intact = True
+                raise
         self.history.charge(change_budget, publish_budget)
         self._charged = offer
+        self._intact = True
 
     def settle(self, published: bool) -> None:
         """Close the charged slot; the publish budget is refunded if nothing was published."""
+        self.check_intact()
         if self._charged is None:
             raise NotCharged(f"slot {self.slot} was not charged; charge it before settling it", slot=self.slot)
+        self._intact = False
         offer, self._charged = self._charged, None
         outside = self.history.rows
         if not published:
@@ -125,6 +135,7 @@ class Ledger(Single, Pasts):
             self.individual.settle(published)
         self.history.close()
         self._view = None
+        self._intact = True
 
     def lose(self) -> None:
         """Give the charged slot up: the whole charge stays spent."""
@@ -146,14 +157,17 @@ class Ledger(Single, Pasts):
         """
         hold = to_window(hold)
         self._lose_unsettled()
+        self.check_intact()
         everything, nothing = np.full(self.rows, MAX_EPSILON * NANO), np.zeros(self.rows, np.int64)
         outside = self.history.rows
+        self._intact = False
         self.history.charge(everything[:outside], nothing[:outside])
         if self.individual is not None:
             self.individual.write(everything[outside:], nothing[outside:])
         self._charged = Offer(self.slot, everything, nothing, nullified=False)
         self.forget(self.slot)
         self.hold_back(self.slot + hold)
+        self._intact = True
         self.lose()
 
     # --- bytes ---------------------------------------------------------------------------------
@@ -169,6 +183,7 @@ class Ledger(Single, Pasts):
 
     def state(self) -> dict[str, Any]:
         """Everything, as plain values and arrays."""
+        self.check_intact()
         charged = self._charged
         return {
             "history": self.history.state(),

@@ -24,7 +24,7 @@ from wevent.budgets.single import Single
 from wevent.cohorts.register import Register
 from wevent.cohorts.requirement import Dynamic, Requirement
 from wevent.cohorts.requirement_change import RequirementChange
-from wevent.errors import AlreadyRegistered, SlotOutOfOrder, UnknownUser, WrongRequirementKind, WrongShape
+from wevent.errors import AlreadyRegistered, SlotOutOfOrder, UnknownUser, WeventError, WrongRequirementKind, WrongShape
 
 
 class Membership(Single):
@@ -89,13 +89,20 @@ class Membership(Single):
             )
         if requirement is None:
             self.register.position(user)
-            self.begin_slot()
-            self._leave(user)
         else:
             self.admission.check([requirement])
-            self.begin_slot()
-            self._require(user, requirement)
+        self.begin_slot()
+        self._intact = False
+        if requirement is None:
+            self._leave(user)
+        else:
+            try:
+                self._require(user, requirement)
+            except WeventError:  # refused, before anything was changed
+                self._intact = True
+                raise
             self.admission.accept([requirement])
+        self._intact = True
         check_changed(self)
 
     def join(self, user: Hashable, requirement: Requirement) -> None:
@@ -134,10 +141,12 @@ class Membership(Single):
             raise UnknownUser("choice names a position whose owner has left; use -1 there")
         self.begin_slot()
         self._refuse_declaration(table, picked)
+        self._intact = False
         levels = self.ledger.levels(table)
         self.admission.accept(table)
         for place in np.flatnonzero(self._declare_at_once(levels, picked) >= 0).tolist():
             self._require(self.register.users[place], table[picked[place]])
+        self._intact = True
         check_changed(self)
 
     def begin_slot(self) -> None:
@@ -146,9 +155,11 @@ class Membership(Single):
         Guarantees:
             It has an effect once per slot, and every change between two slots comes after it.
         """
+        self.check_intact()
         slot, span = self.ledger.slot, self.ledger.span
         if self._begun == slot:
             return
+        self._intact = False
         self._begun = slot
         self._entered.clear()
         for user in list(takewhile(lambda user: self._departed[user].last + span < slot, self._departed)):
@@ -157,6 +168,7 @@ class Membership(Single):
         self.placement.begin_slot()
         if slot % span == 0:
             self.merge()
+        self._intact = True
         check_changed(self)
 
     def merge(self) -> int:
@@ -265,6 +277,7 @@ class Membership(Single):
 
     def state(self) -> dict[str, Any]:
         """Everything but the ledger, as plain values; users and groups must be named by strings or whole numbers."""
+        self.check_intact()
         return {
             "register": self.register.state(),
             "placement": self.placement.state(),

@@ -52,7 +52,7 @@ def check_sources(options: RunOptions) -> None:
         if due and closing != "arrival" and from_slot > last and config.people.group is None:
             raise nobody_served(config, next_slot, last, from_slot)
     if not options.yes:
-        confirm_many(config, next_slot, last, totals.seen, asking=False)
+        confirm_many(config, next_slot, last, totals.seen, until=options.until, asking=False)
     if options.as_json:
         print_json(as_dict(config, totals, end))
     else:

@@ -141,7 +141,7 @@ def _confirm(options: RunOptions, totals: RunTotals, bar: ProgressBar) -> Confir
     def confirm(first: int, last: int) -> None:
         if not options.yes:
             with bar.hidden():
-                confirm_many(options.config, first, last, totals.seen)
+                confirm_many(options.config, first, last, totals.seen, until=options.until)
 
     return confirm
 

@@ -170,6 +170,8 @@ class Register(Positions):
     def with_group(self, name: Hashable, requirement: Requirement, size: int) -> Register:
         """Add a row that stands for many people who always require the same; return this register.
 
+        A person must be counted in the same group in all slots: what they spend in one is not known to another.
+
         Args:
             name: of the group, by which a slot gives its counts.
             requirement: of each of them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
@@ -16,6 +17,10 @@ from pydantic import BaseModel, ValidationError
 from wevent.config.model import Config
 from wevent.errors import InvalidSetting, Unreadable, WeventError
 from wevent.events.names import show_name
+
+_DAY = 86_400_000_000
+_LONG = 2**14
+"""More slots than this are no window that `wevent init` proposes."""
 
 
 def read_config(path: Path) -> Config:
@@ -54,7 +59,7 @@ def to_config(tree: dict[str, object], name: str = "wevent.toml") -> Config:
         raise InvalidSetting(f"{name}: {error}") from None
 
 
-def write_example(path: Path, choices: Mapping[str, str] | None = None) -> None:
+def write_example(path: Path, choices: Mapping[str, str | None] | None = None) -> None:
     """Write a commented configuration; never over a file that is there."""
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -65,14 +70,37 @@ def write_example(path: Path, choices: Mapping[str, str] | None = None) -> None:
         raise Unreadable(f"{path}: cannot be written ({error.strerror})", file=str(path)) from None
 
 
-def example(choices: Mapping[str, str] | None = None) -> str:
-    """The commented configuration that `wevent init` writes; `choices` are values, as TOML writes them, by key."""
+def example(choices: Mapping[str, str | None] | None = None) -> str:
+    """The commented configuration that `wevent init` writes.
+
+    `choices` are values, as TOML writes them, by key; None leaves the key out.
+    """
     text = files("wevent.config").joinpath("example.toml").read_text("utf-8")
     for key, value in (choices or {}).items():
         found = re.search(rf"(?m)^{key} = .*?(?= *#|$)", text)
         assert found is not None  # noqa: S101
-        text = text[: found.start()] + f"{key} = {value}".ljust(34) + text[found.end() :]
+        line = "" if value is None else f"{key} = {value}".ljust(34)
+        text = text[: found.start()] + line + text[found.end() + (value is None) :]
     return "\n".join(line.rstrip() for line in text.split("\n"))
+
+
+def by_width(width: int) -> dict[str, str | None]:
+    """The choices of `example` that depend on the length of a slot, in microseconds: windows named after times.
+
+    Guarantees:
+        A level lasts at least as long as its name says; one that is shorter than a slot, or longer than `_LONG` slots,
+        is left out.
+    """
+    day = -(-_DAY // width)
+    windows = {"hour": _DAY // 24, "evening": _DAY // 4, "day": _DAY}
+    levels = {name: -(-time // width) for name, time in windows.items() if width <= time <= _LONG * width}
+    longest = max(levels.values(), default=1)
+    return {
+        "history_slots": str(longest),
+        "window": str(min(7 * day, _LONG)),
+        "least_share": f"{math.floor(0.48 / longest * 1e6) / 1e6:g}",
+        **{name: str(levels[name]) if name in levels else None for name in windows},
+    }
 
 
 def witness_path(config: Config, name: str) -> Path:

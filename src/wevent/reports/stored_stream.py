@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from wevent.config.model import Config
-from wevent.errors import UnknownUser
+from wevent.errors import InvalidSetting, UnknownUser
 from wevent.events.names import to_name
+from wevent.events.timeline import to_instant
 from wevent.releases.release import Release
 from wevent.reports.audit import audit
 from wevent.reports.findings import Audit
@@ -44,12 +46,20 @@ class StoredStream:
         self.config, self._database = config, database
         self._cells = list(config.cells.declared().names)
 
-    def releases(self, first: int = 1, last: int | None = None) -> list[Release]:
-        """The kept releases of a range of slots, oldest first."""
+    def releases(self, first: int | datetime = 1, last: int | datetime | None = None) -> list[Release]:
+        """The kept releases of a range of slots, oldest first; a time stands for the slot that holds it."""
+        first, last = self._slot(first), None if last is None else self._slot(last)
         stream, _ = find_stream(self._database, self.config.stream.name)
         end = 2**62 if last is None else last
         found = checked_releases(self._database, stream.id, len(self._cells), first, end)
         return [replace(release, cells=self._cells) for release in found]
+
+    def _slot(self, given: int | datetime) -> int:
+        if isinstance(given, datetime):
+            return self.config.slots.timeline.number(to_instant(given.isoformat()))
+        if not isinstance(given, int):
+            raise InvalidSetting("a range of releases is given by slot numbers or by datetimes")
+        return given
 
     def status(self) -> StoreStatus:
         """Where the stream stands, for the operator."""

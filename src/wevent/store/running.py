@@ -44,6 +44,7 @@ class RunningStream:
         publisher: the publisher, before the slot that is released next.
         carry: where people were last seen; None if they count in the slots of their events alone.
         charged: who was in which row in the last charged slot; what the store keeps of rows ends with it.
+        begun: the slot whose requirement changes were applied last, which these are, and who is listed in it.
     """
 
     def __init__(self, config: Config, writer: Writer, journal: StoreJournal) -> None:
@@ -51,6 +52,7 @@ class RunningStream:
         self.publisher: Publisher = build_publisher(config, journal, None)
         self.carry = Carry(config.people.carry) if config.people.presence == "carry" else None
         self.charged = NOBODY
+        self.begun: tuple[int, AppliedChanges, Listing] | None = None
         self._first: AppliedChanges | None = None  # of the first slot, once its register was built
         self._assignment, self._listed = CurrentAssignment(), ListedPeople(writer.stream.id)
 

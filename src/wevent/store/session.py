@@ -26,7 +26,7 @@ from wevent.store.journal import StoreJournal
 from wevent.store.kept import write_state
 from wevent.store.recover import give_up_slots, recover
 from wevent.store.requirements import count_people, read_people
-from wevent.store.running import AppliedChanges, RunningStream
+from wevent.store.running import RunningStream
 from wevent.store.streams import open_stream
 from wevent.store.witness import Witness
 from wevent.store.witnessed_changes import check_changes
@@ -78,7 +78,6 @@ class Session:
             raise
 
     _stream: RunningStream | None = None  # None until it is recovered from the store: at first, and after an error
-    _begun: tuple[AppliedChanges, Listing] | None = None  # of the next slot, once its changes are applied
 
     def __enter__(self) -> Session:
         return self
@@ -110,12 +109,13 @@ class Session:
                 slot=slot,
                 expected=self.next_slot,
             )
-        if self._begun is None:
+        begun = self._recovered().begun
+        if begun is None or begun[0] != slot:
             with self._recovered_after_errors() as stream:
                 applied = stream.apply_requirement_changes(slot)
                 self.refresh_people()
-                self._begun = applied, stream.listing(slot, applied.newest, self.people)
-        return self._begun[1]
+                begun = stream.begun = slot, applied, stream.listing(slot, applied.newest, self.people)
+        return begun[2]
 
     def release(self, rows: SlotCells) -> Release:
         """Charge, draw and keep the next slot; return what the store holds of it.
@@ -128,7 +128,6 @@ class Session:
         self.begin(rows.number)
         with self._recovered_after_errors() as stream:
             release = self._release(stream, rows)
-        self._begun = None
         if stream.next_slot != rows.number + 1:  # another process released it: continue from the store
             self._stream = None
         if rows.number % STATE_EVERY == 0:
@@ -154,7 +153,7 @@ class Session:
         if stream.carry is not None:
             cells = stream.carry.cells(rows.number, rows.cells, assignment.registered(rows.cells.size))
             carried = encode_array(stream.carry.state())
-        applied = None if self._begun is None else self._begun[0]
+        applied = None if stream.begun is None else stream.begun[1]
         context = stream.context(applied, rows.arrivals, carried)
         if publisher.ledger.all_sizes.any():
             places = assignment.places(cells, len(publisher.members.register))
@@ -178,8 +177,6 @@ class Session:
     @contextmanager
     def _recovered_after_errors(self) -> Iterator[RunningStream]:
         """Let the next call recover the stream from the store if this one fails."""
-        try:
-            yield self._recovered()
-        except BaseException:
-            self._stream = self._begun = None
-            raise
+        stream, self._stream = self._recovered(), None  # back only if nothing interrupts, wherever it comes
+        yield stream
+        self._stream = stream

@@ -36,12 +36,16 @@ def init(
 
     Example: wevent init --first 2024-05-01 --cells market,park
     """
-    from wevent.config.read import example, to_config, write_example
+    from wevent.config.durations import to_microseconds
+    from wevent.config.read import by_width, example, to_config, write_example
     from wevent.events.names import show_name
     from wevent.events.timeline import show_instant
 
     begin = first if first is not None else _ask_first(_usual_first(closing, width))
-    choices = {"first": show_instant(begin)}
+    choices: dict[str, str | None] = {"first": show_instant(begin)}
+    if width is not None:
+        with suppress(ValueError, ZeroDivisionError):  # what is no length of time is refused with the other choices
+            choices |= by_width(to_microseconds(width))
     if cells is not None:
         choices["names"] = json.dumps([cell.strip() for cell in cells.split(",")], ensure_ascii=False)
     for key, value in (("name", name), ("width", width), ("closing", closing)):
@@ -52,10 +56,10 @@ def init(
         {**tree, "store": {}}, str(path)
     )  # refuses choices that make no configuration, before anything is written
     write_example(path, choices)
+    declare = "Read its comments" if cells else "Read its comments and declare your cells"
     config = "" if path == CONFIG else f" --config {show_name(path)}"
     sys.stdout.write(
-        f"wrote {show_name(path)}; slot 1 holds {show_instant(begin)}. Read its comments and declare your cells, "
-        "then try\n"
+        f"wrote {show_name(path)}; slot 1 holds {show_instant(begin)}. {declare}, then try\n"
         f"  wevent check{config} --events FILE --requirements FILE\n"
         "which says what would be accepted and released, and releases nothing\n"
     )

@@ -6,7 +6,7 @@ import io
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wevent.reports.releases import PublicRelease
 
 _MOST_COLUMNS = 8
+_Format = Literal["table", "csv", "ndjson", "parquet"]
 
 
 def releases(
@@ -25,8 +26,9 @@ def releases(
     first: First = None,
     last: Last = None,
     format_: Annotated[
-        Literal["table", "csv", "ndjson", "parquet"], typer.Option("--format", help="How to write it.")
-    ] = "table",
+        _Format | None,
+        typer.Option("--format", help="How to write it; default: what the name of --output ends with, or a table."),
+    ] = None,
     json: Json = False,
     output: Annotated[Path | None, file_option("--output", "Where to write; default: standard output.")] = None,
 ) -> None:
@@ -42,6 +44,14 @@ def releases(
     from wevent.store.opening import open_store
     from wevent.store.streams import find_stream
 
+    if format_ is None and output is not None:
+        endings = get_args(_Format)
+        if (suffix := output.suffix.removeprefix(".").lower()) not in endings[1:]:
+            raise InvalidSetting(f"say how to write {show_name(output)}: --format {', '.join(endings[1:])}")
+        format_ = cast(_Format, suffix)
+    format_ = format_ or "table"
+    if output is not None and (json or format_ == "table"):
+        raise InvalidSetting("--output takes csv, ndjson or parquet; a table and --json go to standard output")
     settings = read_config(config)
     cells, timeline = list(settings.cells.declared().names), settings.slots.timeline
     with open_store(settings, read_only=True) as database:
