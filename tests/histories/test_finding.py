@@ -68,7 +68,7 @@ UNDONE: dict[str, Undo] = {
 
 @pytest.mark.parametrize("profile", UNDONE)
 def test_an_undone_mend_is_found(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the mend a steered history breaks a promise, cannot be replayed, or leaves books that are half changed."""
+    """Without the mend a steered history breaks a promise, cannot be replayed, or leaves books half changed."""
     monkeypatch.delenv(SWITCH)  # so that the judge must find it
     UNDONE[profile](monkeypatch)
     found = search(PROFILES[profile], f"undone {profile}", 500, shrinking=0.0)
