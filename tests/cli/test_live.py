@@ -187,9 +187,9 @@ def test_signals_at_any_moment(tmp_path: Path, rounds: int) -> None:
     codes: Counter[int] = Counter()
     for number in range(rounds):
         kind = (signal.SIGTERM, signal.SIGINT)[number % 2]
-        process = start(tmp_path, "--yes", "--events", str(tmp_path / "e.ndjson"))
+        process = start(tmp_path, "--yes", "--allow-empty", "--events", str(tmp_path / "e.ndjson"))
         before = len(ask(tmp_path, "SELECT slot FROM releases"))
-        while not catches_signals(process):
+        while process.poll() is None and not catches_signals(process):
             time.sleep(0.002)
         while number % 4 < 2 and len(ask(tmp_path, "SELECT slot FROM releases")) == before and process.poll() is None:
             time.sleep(0.01)
@@ -200,7 +200,8 @@ def test_signals_at_any_moment(tmp_path: Path, rounds: int) -> None:
             process.send_signal(kind)
         out, err = end(process)
         codes[process.returncode] += 1
-        assert process.returncode in (0, 130), (number, out, err)
+        over = process.returncode == -kind and b"\nnext " in err  # it had said its last words, and Python was ending
+        assert process.returncode in (0, 130) or over, (number, out, err)
         assert b"Traceback" not in err, (number, err)
     ended = Counter(ask(tmp_path, "SELECT decision FROM releases"))
     assert ended[("lost",)] == 0, ended

@@ -29,7 +29,7 @@ def ask(kind: int = signal.SIGTERM) -> None:
 
 @pytest.mark.parametrize(("kind", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_at_once_or_after_the_slot(kind: int, code: int) -> None:
-    """Inside a slot after it, outside at once; a second signal changes nothing; without one nothing happens."""
+    """After a slot, or at once where that is safe, nowhere else; a second signal changes nothing."""
     usual = signal.getsignal(kind)
     did: list[str] = []
 
@@ -48,11 +48,23 @@ def test_at_once_or_after_the_slot(kind: int, code: int) -> None:
     ask(kind)  # while Python ends
     assert did == ["slot", "last words"]
 
-    signal.signal(kind, usual)
-    with Stopping() as stopping:
-        stopping.run(lambda: (ask(kind), did.append("never"))[1])  # type: ignore[func-returns-value]
-        assert stopping.exit_code == code
-    assert did == ["slot", "last words"]
+    def read() -> None:
+        ask(kind)
+        did.append("import")  # where an exception out of nowhere would break what is half done
+        with stopping.interruptible():
+            did.append("never")
+
+    def wait() -> None:
+        with stopping.interruptible():
+            ask(kind)
+            did.append("never")
+
+    for what in (read, wait):
+        signal.signal(kind, usual)
+        with Stopping() as stopping:
+            stopping.run(what)
+            assert stopping.exit_code == code
+    assert did == ["slot", "last words", "import"]
     with Stopping() as stopping:
         stopping.run(lambda: did.append("work"))
         assert stopping.exit_code is None
@@ -65,10 +77,11 @@ def test_errors_of_the_work_come_through() -> None:
         stopping.run(lambda: print(1 // 0))
 
     def interrupted() -> None:
-        try:
-            ask()
-        except BaseException:
-            raise RuntimeError("Query interrupted") from None
+        with stopping.interruptible():
+            try:
+                ask()
+            except BaseException:
+                raise RuntimeError("Query interrupted") from None
 
     with Stopping() as stopping:
         stopping.run(interrupted)
@@ -86,7 +99,8 @@ def test_a_swallowed_request_is_heard_later(capsys: pytest.CaptureFixture[str]) 
 
     def work() -> None:
         held = [Callback()]
-        held.clear()
+        with stopping.interruptible():
+            held.clear()
         did.append("goes on")
         with stopping.uninterrupted():
             did.append("slot")
@@ -113,10 +127,11 @@ def test_what_is_broken_is_said_though_somebody_stopped_it() -> None:
     """A damaged store that shows after a signal ends the command with that error; an interrupted library does not."""
 
     def work(error: Exception) -> None:
-        try:
-            ask()
-        finally:
-            raise error
+        with stopping.interruptible():
+            try:
+                ask()
+            finally:
+                raise error
 
     with Stopping() as stopping:
         stopping.run(lambda: work(Unreadable("interrupted")))

@@ -55,11 +55,11 @@ def worst(spent: list[int], window: int) -> int:
 def test_promises_made_in_the_lost_copy(tmp_path: Path, mechanism: str) -> None:
     """Somebody who required a longer window after the backup is protected by it over the restore, as if it were known.
 
-    u moves from (1, 2) to (1, 20) after the copy was made. The restored store does not know; it must not spend again
-    what the lost one spent inside that window.
+    u moves from (0.2, 2) to (1, 20) after the copy was made, so that u has something left to spend. The restored
+    store does not know; it must not spend again what the lost one spent inside that window.
     """
     town = Town(tmp_path / "town.db", tmp_path / "witness.json", config(privacy={"mechanism": mechanism}))
-    town.ask({"u": Fixed(1, 2), "v": Fixed(1, 2)})
+    town.ask({"u": Fixed(0.2, 2), "v": Fixed(1, 2)})
     publish(town, 3)
     backup = copy(town, tmp_path / "backup.db")
     longer: Requirement = Fixed(1, 20) if mechanism == "pbd" else Dynamic((1, 20), (4, 20))

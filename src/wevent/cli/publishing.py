@@ -150,7 +150,7 @@ def _run(given: argparse.Namespace, config: Config, session: Session, totals: Ru
                 given.until,
                 _on_release(totals, bar),
                 bar.reading,
-                stopping.uninterrupted,
+                stopping,
                 totals=totals,
                 allow_empty=given.allow_empty,
                 confirm=_confirm(given, config, totals, bar),
@@ -165,7 +165,7 @@ def _run(given: argparse.Namespace, config: Config, session: Session, totals: Ru
             given.until,
             clock=GuardedClock(session.writer.clock, config.slots.jump_limit),
             warn=bar.warn,
-            uninterrupted=stopping.uninterrupted,
+            stops=stopping,
             totals=totals,
         )
         if given.follow:

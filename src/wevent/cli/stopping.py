@@ -1,4 +1,4 @@
-"""Ends a command in order on SIGTERM and Ctrl-C: at once while it reads or waits, after the slot while one is released.
+"""Ends a command in order on SIGTERM and Ctrl-C: at once while it reads files or waits, after the slot otherwise.
 
 A slot that is charged and not released is lost, and everybody has paid for it. So between charge and release a signal
 only leaves a note. Exit codes: 0 after SIGTERM, which is how services are stopped; 130 after Ctrl-C; 129 after SIGHUP,
@@ -27,15 +27,16 @@ class Stopping:
     """Catches the signals that ask a program to end.
 
     Guarantees:
-        Nothing is interrupted inside `uninterrupted`; what is interrupted elsewhere is interrupted once, so that
-        a second signal does not disturb the cleaning up.
+        A signal takes effect at a safe point, the end of `uninterrupted`, or inside `interruptible`, and nowhere else:
+        raised in the middle of an import or of a library's callback, it could break what is half done.
+        It takes effect once, so that a second signal does not disturb the cleaning up.
         `run` lets no trace of a signal through but its return value.
     """
 
     def __init__(self) -> None:
         self._asked: signal.Signals | None = None
-        self._depth = 0
-        self._raised = False
+        self._interruptible = False
+        self._raised = self._last_words = False
         self._before: list[tuple[signal.Signals, object]] = []
         self._report = sys.unraisablehook
 
@@ -64,48 +65,50 @@ class Stopping:
             work()
         except Stopped:
             return
-        except Exception as error:
-            if not self._raised or not _reports_a_stop(error):
-                raise
         finally:
             self.only_note()
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
-        """Let signals wait until the end of a block."""
-        self._depth += 1
+        """Let signals wait until the end of a block, which is a safe point."""
+        before, self._interruptible = self._interruptible, False
         try:
             yield
         finally:
-            self._depth -= 1
-        if self._asked is not None and not self._depth:
-            self._raise()
+            self._interruptible = before
+        self._stop_if_asked()
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let signals take effect at once, while a file is read or a question waits for its answer."""
+        self._stop_if_asked()
+        before, self._interruptible = self._interruptible, True
+        try:
+            yield
+        except Exception as error:  # a library may report the interruption in words of its own; a damaged store is told
+            if self._raised and (isinstance(error, Unreadable) or not isinstance(error, WeventError)):
+                raise Stopped from None
+            raise
+        finally:
+            self._interruptible = before
 
     def only_note(self) -> None:
         """From now on let signals leave a note and nothing more: the command is at its last words."""
-        self._depth += 1
+        self._last_words = True
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         if self._asked is None:
             self._asked = signal.Signals(number)
-        if not self._depth and not self._raised:
-            self._raise()
+        if self._interruptible and not self._raised:  # a second one would disturb the cleaning up
+            self._stop_if_asked()
+
+    def _stop_if_asked(self) -> None:
+        """Stop at a safe point, also if a library swallowed the first try."""
+        if self._asked is not None and not self._last_words:
+            self._raised = True
+            raise Stopped
 
     def _unraisable(self, what: sys.UnraisableHookArgs) -> None:
-        """Be silent if a library swallowed the request to stop, as in a callback: it is heard after the next slot."""
+        """Be silent if a library swallowed the request to stop, as in a callback: the next safe point comes."""
         if not isinstance(what.exc_value, Stopped):
             self._report(what)
-
-    def _raise(self) -> None:
-        self._raised = True
-        raise Stopped
-
-
-def _reports_a_stop(error: BaseException) -> bool:
-    """Whether an error only says that a library was interrupted: DuckDB does so in its own words."""
-    if isinstance(error, WeventError):  # a damaged store must be heard of
-        return isinstance(error, Unreadable)
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, Stopped):
-        cause = cause.__context__
-    return cause is not None

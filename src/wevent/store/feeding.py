@@ -8,10 +8,12 @@ every event is kept before it counts as accepted, and waits there until the cloc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from wevent.config.model import Config
 from wevent.errors import EmptyRegister, InvalidSetting
@@ -39,8 +41,34 @@ ReleaseCallback = Callable[[Release], None]
 Confirm = Callable[[int, int], None]
 """Called with the first and the last slot before any of them is charged; whoever does not agree raises."""
 
-Uninterrupted = Callable[[], AbstractContextManager[None]]
-"""Inside of what it gives, a request to stop waits: nothing comes between a charge and its release."""
+
+class StopRequests(Protocol):
+    """When a request to stop may take effect."""
+
+    def uninterrupted(self) -> AbstractContextManager[None]:
+        """Let a request wait until the end of a block: nothing comes between a charge and its release."""
+        ...
+
+    def interruptible(self) -> AbstractContextManager[None]:
+        """Let a request take effect at once, while nothing is half done."""
+        ...
+
+
+class NeverStopped:
+    """Nobody asks to stop."""
+
+    uninterrupted = interruptible = staticmethod(nullcontext)
+
+
+@contextmanager
+def reading_files(read: Callable[[], GroupedFiles], stops: StopRequests) -> Iterator[GroupedFiles]:
+    """Read files; a request to stop interrupts this, but not the import of what reads them."""
+    import duckdb  # noqa: F401
+
+    with stops.interruptible():
+        grouped = read()
+    with grouped:
+        yield grouped
 
 
 def _agree(first: int, last: int) -> None:
@@ -82,7 +110,7 @@ def publish_files(
     until: int | None,
     on_release: ReleaseCallback,
     reading: Callable[[Path], None] | None = None,
-    uninterrupted: Uninterrupted = nullcontext,
+    stops: StopRequests | None = None,
     *,
     totals: RunTotals | None = None,
     allow_empty: bool = True,
@@ -97,24 +125,27 @@ def publish_files(
         it if `confirm` raises, which is called with the first and the last slot after the files were read.
     """
     last, first = last_slot(session, until), session.next_slot
+    stops = stops or NeverStopped()
     if last < first:
         return 0
     sorter, policy = _sorter(session), session.config.people.one_cell
     door = Door(first, session.timeline.end(last))
     memory, columns = session.config.sources.memory, session.config.columns
-    with GroupedFiles(files, sorter, door, policy, columns, memory=memory, progress=reading) as grouped:
+    read = partial(GroupedFiles, files, sorter, door, policy, columns, memory=memory, progress=reading)
+    with reading_files(read, stops) as grouped:
         totals = RunTotals() if totals is None else totals
         totals.add_tallies(grouped.tallies, grouped.seen, grouped.unusable)
         if not allow_empty:
             totals.check_acceptable(last - first + 1)
             _check_served(session, last)
-        confirm(first, last)
+        with stops.interruptible():
+            confirm(first, last)
         with session.writer.transaction() as connection:
             replace_refused(connection, session.writer.stream.id, grouped.refused)  # accepted: with the slot's charge
         with handing_over(session.writer, last):
             for slot in range(first, last + 1):
                 rows = grouped.rows(slot, session.begin(slot))
-                with uninterrupted():
+                with stops.uninterrupted():
                     on_release(session.release(rows))
     return last - first + 1
 
@@ -149,14 +180,14 @@ class Feed:
         *,
         clock: GuardedClock | None = None,
         warn: Callable[[str], None] = lambda words: None,
-        uninterrupted: Uninterrupted = nullcontext,
+        stops: StopRequests | None = None,
         totals: RunTotals | None = None,
     ) -> None:
         self.session, self.warn = session, warn
         self.totals = RunTotals() if totals is None else totals
         self.sorter = _sorter(session)
         self._on_release, self._until = on_release, until
-        self._clock, self._uninterrupted = clock, uninterrupted
+        self._clock, self.stops = clock, stops or NeverStopped()
         self._jumped = self._warned = False
 
     @property
@@ -172,7 +203,7 @@ class Feed:
     def look(self) -> Look:
         """Look at the clock, before looking at a source: what the source has by then is in time for open slots."""
         session, slots = self.session, self.session.config.slots
-        with self._uninterrupted():  # here a request to stop that was not heard in time is heard
+        with self.stops.uninterrupted():  # here a request to stop that was not heard in time is heard
             reading = self._read_clock()
         if slots.closing != "arrival" or reading.jump:
             return Look(session.next_slot, 0)
@@ -203,7 +234,8 @@ class Feed:
             if not self.session.intake.waits(last):
                 self.totals.check_acceptable(due)
             _check_served(self.session, last)
-        confirm(self.session.next_slot, last)
+        with self.stops.interruptible():
+            confirm(self.session.next_slot, last)
         self.close(last)
 
     def close(self, last: int) -> None:
@@ -213,7 +245,7 @@ class Feed:
             slot = session.next_slot
             listing, policy = session.begin(slot), session.config.people.one_cell
             rows = gather(slot, session.intake.portions(slot), policy, listing, len(session.cells.names))
-            with self._uninterrupted():
+            with self.stops.uninterrupted():
                 self._on_release(session.release(rows))
 
     def take(
@@ -234,8 +266,9 @@ class Feed:
 
     def keep(self, events: Sorted, position: ReadPosition | None = None) -> None:
         """Keep events that were sorted, and count what was refused."""
-        self.session.intake.accept(events, position)
-        self.totals.add_events(events)
+        with self.stops.uninterrupted():
+            self.session.intake.accept(events, position)
+            self.totals.add_events(events)
 
     def _read_clock(self) -> Reading:
         if self._clock is None:

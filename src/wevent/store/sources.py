@@ -13,6 +13,7 @@ import select
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,7 +26,7 @@ from wevent.events.lines import Lines
 from wevent.events.names import show_name
 from wevent.events.sorting import Door, Sorted, unfinished
 from wevent.events.staging import ACCEPTED
-from wevent.store.feeding import Feed
+from wevent.store.feeding import Feed, reading_files
 from wevent.store.followed import FollowedFile
 from wevent.store.intake import add_tallies
 
@@ -64,7 +65,8 @@ def accept_parquet(feed: Feed, path: Path, door: Door) -> None:
     session = feed.session
     columns, memory = session.config.columns, session.config.sources.memory
     session.refresh_people()
-    with GroupedFiles([path], feed.sorter, door, session.config.people.one_cell, columns, memory=memory) as grouped:
+    read = partial(GroupedFiles, [path], feed.sorter, door, session.config.people.one_cell, columns, memory=memory)
+    with reading_files(read, feed.stops) as grouped:
         with session.writer.transaction() as connection:
             add_tallies(connection, session.writer.stream.id, grouped.refused)
         feed.totals.add_tallies(grouped.refused, grouped.seen, grouped.unusable)
