@@ -128,6 +128,14 @@ def test_nothing_is_drawn_before_the_first_publication() -> None:
     assert np.array_equal(line.get_ydata(), [np.nan, 7.0], equal_nan=True)
 
 
+def test_the_picture_says_what_it_leaves_out() -> None:
+    """Of many cells the largest are drawn, and the title says how many there are."""
+    release = PublicRelease(1, "published", 0.5, np.arange(12.0), np.ones(12), None, None)
+    axes = draw("town", [release], [f"c{cell}" for cell in range(12)]).axes[0]
+    assert axes.get_title() == "town; the 6 largest of 12 cells"
+    assert len(axes.get_lines()) == 6
+
+
 def test_audit(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 0 and every promise; with forged charges 1, the slot and the class."""
     words = printed(["audit", str(city / "city.db"), "--empirical", "--runs", "20"], capsys)

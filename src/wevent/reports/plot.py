@@ -32,6 +32,7 @@ def draw(
 
     Guarantees:
         Only what is in the arguments is drawn: without `charges` the picture holds public things only.
+        If some cells are left out, the title says so.
     """
     from matplotlib.figure import Figure
 
@@ -48,7 +49,8 @@ def draw(
         (line,) = axes[0].step(slots, counts[:, cell], where="mid", label=_label(cells[cell]))
         band = {"alpha": 0.15, "color": line.get_color(), "linewidth": 0}
         axes[0].fill_between(slots, low[:, cell], high[:, cell], step="mid", **band)
-    axes[0].set(title=title, ylabel="released count, 95 % interval")
+    left_out = "" if len(shown) == len(cells) else f"; the {len(shown)} largest of {len(cells):,} cells"
+    axes[0].set(title=title + left_out, ylabel="released count, 95 % interval")
     axes[0].legend(loc="upper left", ncols=3, fontsize="small")
     _decisions(axes[1], releases)
     if charges is not None:
