@@ -135,9 +135,12 @@ def test_files(tmp_path: Path) -> None:
     path = tmp_path / "events.ndjson"
     path.write_text(json.dumps({"user": "ann", "time": START.isoformat(), "place": "north"}) + "\n")
     town = Town(tmp_path, "files")
-    town.at(60 * 24)
+    town.at(60)
     with town.open() as store:
         store.require("ann", Fixed(5, 4))
+        with pytest.raises(InvalidSetting, match=r"60 slots are due.*allow_many=True"):
+            store.publish_files([path])  # no end is named, and 59 of them lie behind the only event
+        town.at(60 * 24)
         released = store.publish_files([path], until="2024-05-01T00:02Z")
         assert [release.decision for release in released] == [Decision.PUBLISHED] * 2
         with pytest.raises(InvalidSetting, match="use publish_files"):

@@ -26,13 +26,12 @@ from wevent.events.refusals import Refusal
 from wevent.events.timeline import to_instant
 from wevent.releases.release import Release
 from wevent.reports.stored_stream import StoredStream
-from wevent.settings import MANY_SLOTS
 from wevent.store.build import opening_terms
 from wevent.store.changes import store_changes
 from wevent.store.clock import GuardedClock
 from wevent.store.database import Database
-from wevent.store.due_slots import last_slot
-from wevent.store.feeding import Feed, ReleaseCallback, publish_files
+from wevent.store.due_slots import last_slot, worth_a_question
+from wevent.store.feeding import Confirm, Feed, ReleaseCallback, publish_files
 from wevent.store.opening import Agreement, open_agreed, open_store, system_clock, witness_of
 from wevent.store.planning import ChangeCounts
 from wevent.store.session import Session
@@ -93,7 +92,7 @@ class Store(StoredStream):
             restored: after a restore, or without the witness: slots up to this one may have been shown and are given
                 up; 0 for none.
             requirements_lost: after a restore: go on without the requirement changes that are missing.
-            allow_many: allow to release or give up more than 1,000 slots at once.
+            allow_many: allow to release or give up more than 1,000 slots at once, or many without an event.
             clock: gives microseconds since 1970 in UTC; for tests and simulations. Jumps of the system's clock are
                 noticed, those of another one are followed.
         """
@@ -197,7 +196,7 @@ class Store(StoredStream):
             feed.close_due()
         else:
             last = last_slot(feed.session, _instant(until))
-            feed.close_by_word(last, allow_empty=allow_empty, confirm=self._confirm)
+            feed.close_by_word(last, allow_empty=allow_empty, confirm=self._confirm(feed.totals, until))
         return found
 
     def publish_files(
@@ -207,8 +206,11 @@ class Store(StoredStream):
         self._check_closing("files")
         found: list[Release] = []
         paths, session = [Path(file) for file in files], self._open_session()
-        on_release = self._collector(found)
-        publish_files(session, paths, _instant(until), on_release, allow_empty=allow_empty, confirm=self._confirm)
+        on_release, totals = self._collector(found), RunTotals()
+        confirm = self._confirm(totals, until)
+        publish_files(
+            session, paths, _instant(until), on_release, totals=totals, allow_empty=allow_empty, confirm=confirm
+        )
         return found
 
     # --- inside ----------------------------------------------------------------------------------
@@ -237,14 +239,19 @@ class Store(StoredStream):
     def _collector(self, found: list[Release]) -> ReleaseCallback:
         return lambda release: found.append(replace(release, cells=self._cells))
 
-    def _confirm(self, first: int, last: int) -> None:
-        """Refuse to release very many slots that no clock closes, without the caller's word."""
-        if last - first + 1 > MANY_SLOTS and not self._agreed.allow_many:
-            raise InvalidSetting(
-                f"{last - first + 1:,} slots are due, and each is released and charged, empty ones too. If that is "
-                "meant, open the store with `allow_many=True`; otherwise say where to stop (`until`). Nothing was "
-                "released"
-            )
+    def _confirm(self, totals: RunTotals, until: datetime | str | None) -> Confirm:
+        """Refuse what is `worth_a_question` and that no clock closes, without the caller's word."""
+
+        def confirm(first: int, last: int) -> None:
+            timeline, allowed = self.config.slots.timeline, self._agreed.allow_many
+            if not allowed and worth_a_question(timeline, first, last, totals.seen, _instant(until)):
+                raise InvalidSetting(
+                    f"{last - first + 1:,} slots are due, and each is released and charged, empty ones too. If that is "
+                    "meant, open the store with `allow_many=True`; otherwise compare slots.first, or say where to stop "
+                    "(`until`). Nothing was released"
+                )
+
+        return confirm
 
     def _check_closing(self, *allowed: str) -> None:
         if self.config.slots.closing not in allowed:

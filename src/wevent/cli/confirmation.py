@@ -5,20 +5,8 @@ from __future__ import annotations
 from wevent.cli.output import agrees, say
 from wevent.config.model import Config
 from wevent.errors import InvalidSetting
-from wevent.events.timeline import Timeline, TimesSeen, show_instant
-from wevent.settings import MANY_SLOTS
-
-EMPTY_SLOTS = 24
-"""So many slots without an event, before the first or behind the last one, are not worth a question."""
-
-
-def _far(timeline: Timeline, first: int, last: int, seen: TimesSeen | None, until: int | None) -> bool:
-    """Whether most of the due slots lie before the first or, without `until`, behind the last event."""
-    if seen is None or seen.first is None or seen.last is None:
-        return False
-    begin, end = timeline.number(seen.first), timeline.number(seen.last)
-    empty = max(begin - first, last - end if until is None else 0)
-    return empty > max(EMPTY_SLOTS, end - begin + 1)
+from wevent.events.timeline import TimesSeen, show_instant
+from wevent.store.due_slots import worth_a_question
 
 
 def check_until(config: Config, until: int | None, now: int) -> None:
@@ -55,12 +43,10 @@ def confirm_many(
     """Ask before slots are released that no clock closes and that are more likely a wrong year or a forgotten end.
 
     Guarantees:
-        Without a yes from a terminal, more than `MANY_SLOTS` slots raise `InvalidSetting`, and so do more than
-        `EMPTY_SLOTS` slots before the first event, or behind the last one if `until` names no end, where they are
-        more than the slots between the two; nothing was released.
+        Without a yes from a terminal, slots that are `worth_a_question` raise `InvalidSetting`; nothing was released.
     """
     due, timeline = last - next_slot + 1, config.slots.timeline
-    if config.slots.closing == "arrival" or (due <= MANY_SLOTS and not _far(timeline, next_slot, last, seen, until)):
+    if config.slots.closing == "arrival" or not worth_a_question(timeline, next_slot, last, seen, until):
         return
     times = ""
     if seen is not None and seen.first is not None and seen.last is not None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from wevent.config.model import Config
 from wevent.errors import EmptyRegister, InvalidSetting
-from wevent.events.timeline import show_instant
+from wevent.events.timeline import Timeline, TimesSeen, show_instant
+from wevent.settings import MANY_SLOTS
 from wevent.store.requirements import first_registered
 from wevent.store.session import Session
 
 MOST_SLOTS = 1_000_000
 """More slots than this in one go are more likely a wrong year than an intention."""
+
+EMPTY_SLOTS = 24
+"""So many slots without an event, before the first or behind the last one, are not worth a question."""
 
 
 def last_slot(session: Session, until: int | None, now: int | None = None) -> int:
@@ -39,6 +43,22 @@ def _closed(config: Config, until: int | None, now: int) -> int:
         return 0
     closed = timeline.closed(now, slots.lateness if slots.closing == "arrival" else 0)
     return closed if until is None else min(closed, timeline.closed(until))
+
+
+def worth_a_question(timeline: Timeline, first: int, last: int, seen: TimesSeen | None, until: int | None) -> bool:
+    """Whether releasing these slots is more likely a wrong year or a forgotten end than meant.
+
+    Guarantees:
+        More than `MANY_SLOTS` slots are. So are more than `EMPTY_SLOTS` slots before the first event, or behind the
+        last one if `until` names no end, where they are more than the slots between the two.
+    """
+    if last - first + 1 > MANY_SLOTS:
+        return True
+    if seen is None or seen.first is None or seen.last is None:
+        return False
+    begin, end = timeline.number(seen.first), timeline.number(seen.last)
+    empty = max(begin - first, last - end if until is None else 0)
+    return empty > max(EMPTY_SLOTS, end - begin + 1)
 
 
 def check_served(session: Session, last: int) -> None:
